@@ -5,6 +5,7 @@
 
 mod abi;
 mod callbacks;
+mod fields;
 mod host;
 mod json;
 mod matcher;
@@ -16,6 +17,7 @@ mod run;
 mod script;
 mod self_test;
 mod steps;
+mod table;
 
 use json::Json;
 use model::Scenario;
@@ -150,14 +152,15 @@ fn run_one(name: &str, scenario: &Json, pull: bool, tally: &mut Tally) {
 
 impl Tally {
     fn report(&mut self, name: &str, outcome: Result<(), String>) {
+        let line = |text: &str| text.replace(['\n', '\r'], " ");
         match outcome {
             Ok(()) => {
                 self.passed += 1;
-                println!("ok {name}");
+                println!("ok {}", line(name));
             }
             Err(why) => {
                 self.failed += 1;
-                println!("FAIL {name}: {}", why.replace(['\n', '\r'], " "));
+                println!("FAIL {}: {}", line(name), line(&why));
             }
         }
     }
