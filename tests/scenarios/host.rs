@@ -45,11 +45,11 @@ pub enum Named {
 }
 
 /// The scripts of one registration, by the name its binding has.
-#[derive(Default)]
+#[derive(Clone)]
 pub struct Component {
-    pub definition: Option<Json>,
+    pub definition: Json,
     pub sites: HashMap<String, Site>,
-    pub bindings: HashMap<String, Arc<Answers>>,
+    pub answers: HashMap<String, Arc<Answers>>,
 }
 
 /// A handler: what it does, and how often it ran, which a swap does not forget.

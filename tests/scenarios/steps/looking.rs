@@ -54,11 +54,10 @@ fn log(fields: &Json, entries: Reply<Json>) -> Act {
         Ok(entries) => entries,
         failure => return answered(failure),
     };
-    let list = entries.get("entries").unwrap_or(&entries);
     let types = fields.get("types").map(Json::items);
     let wanted =
         |entry: &&Json| types.is_none_or(|types| types.iter().any(|t| entry.get("type").is_some_and(|e| e.same(t))));
-    let list: Vec<Json> = list.items().iter().filter(wanted).cloned().collect();
+    let list: Vec<Json> = entries.items().iter().filter(wanted).cloned().collect();
     if let Some(count) = fields.get("count") {
         let names = Json::Array(list.iter().filter_map(|entry| entry.get("type").cloned()).collect());
         matcher::check(count, &Json::count(list.len()))
@@ -90,7 +89,7 @@ fn handler_calls(host: &Host, handler: &str) -> Result<usize, String> {
     let (name, key) = handler.split_once('.').ok_or_else(unknown)?;
     let Named::Registration { component, .. } = host.named(name)? else { return Err(unknown()) };
     let component = lock(&component);
-    let bound = binding_name(component.definition.as_ref().unwrap_or(&Json::Null), key);
+    let bound = binding_name(&component.definition, key);
     component.sites.get(&bound).map(|site| site.ran.load(Ordering::SeqCst)).ok_or_else(unknown)
 }
 

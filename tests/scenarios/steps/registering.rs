@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 pub fn register(host: &Arc<Host>, fields: &Json) -> Act {
     let definition = document(fields, "definition");
     let component = component(fields, definition)?;
-    let tables = tables(host, &component, &component.names());
+    let tables = tables(host, &component);
     let component = Arc::new(Mutex::new(component));
     let made = abi::register(host.registry(), definition, &tables);
     let handle = made.as_ref().ok().copied();
@@ -34,7 +34,7 @@ pub fn register(host: &Arc<Host>, fields: &Json) -> Act {
 }
 
 fn component(fields: &Json, definition: &Json) -> Result<Component, String> {
-    let mut component = Component { definition: Some(definition.clone()), ..Component::default() };
+    let mut component = Component { definition: definition.clone(), sites: HashMap::new(), answers: HashMap::new() };
     for (key, script) in members(fields, "handlers") {
         let site = Site { script: Arc::new(Script::parse(script, "")?), ran: Arc::default() };
         component.sites.insert(binding_name(definition, key), site);
@@ -54,31 +54,18 @@ fn component(fields: &Json, definition: &Json) -> Result<Component, String> {
             }
         }
     }
-    component.bindings = answers.into_iter().map(|(name, answers)| (name, Arc::new(answers))).collect();
+    component.answers = answers.into_iter().map(|(name, answers)| (name, Arc::new(answers))).collect();
     Ok(component)
 }
 
-impl Component {
-    /// Every name that has a callback, sorted, so that a run is like the one before.
-    fn names(&self) -> Vec<String> {
-        self.sites.keys().chain(self.bindings.keys()).cloned().collect::<BTreeSet<_>>().into_iter().collect()
-    }
-}
-
-fn tables(host: &Arc<Host>, component: &Component, names: &[String]) -> Vec<as_binding> {
-    let of = |name: &String| {
-        // The table points into `component`, which outlives it, and not into `names`.
-        let site = component.sites.get_key_value(name);
-        let answers = component.bindings.get_key_value(name);
-        let name = site.map(|(name, _)| name).or(answers.map(|(name, _)| name)).unwrap_or(name);
-        callbacks::binding_table(
-            host,
-            name,
-            site.map(|(_, site)| site.clone()),
-            answers.map(|(_, answers)| answers.clone()).unwrap_or_default(),
-        )
+/// One table for every name that has a callback, sorted, so that a run is like the one before.
+fn tables(host: &Arc<Host>, component: &Component) -> Vec<as_binding> {
+    let names: BTreeSet<&String> = component.sites.keys().chain(component.answers.keys()).collect();
+    let table = |name: &String| {
+        let site = component.sites.get(name).cloned();
+        callbacks::binding_table(host, name, site, component.answers.get(name).cloned().unwrap_or_default())
     };
-    names.iter().map(of).collect()
+    names.into_iter().map(table).collect()
 }
 
 /// The name a binding has: an observation's or action's as it is, a procedure's with `domain:` before its path.
@@ -97,28 +84,21 @@ fn has_path(definition: &Json, path: &str) -> bool {
     procedures.iter().any(|procedure| procedure.get("path").and_then(Json::as_str) == Some(path))
 }
 
+/// A rebinding replaces every callback, so those that the step does not name are passed again.
 pub fn swap(host: &Arc<Host>, fields: &Json) -> Act {
-    let Named::Registration { handle: Some(handle), component: old, .. } = host.named(text(fields, "registration")?)?
-    else {
-        return Err("no registration by that name".into());
+    let name = text(fields, "registration")?;
+    let Named::Registration { handle: Some(handle), component, .. } = host.named(name)? else {
+        return Err(format!("{name:?} is no registration"));
     };
-    let (names, new) = {
-        let old = lock(&old);
-        let definition = old.definition.clone().unwrap_or(Json::Null);
-        let mut new =
-            Component { definition: old.definition.clone(), sites: old.sites.clone(), bindings: old.bindings.clone() };
-        let mut names = Vec::new();
-        for (key, script) in members(fields, "handlers") {
-            let name = binding_name(&definition, key);
-            let ran = old.sites.get(&name).map_or_else(Arc::default, |site| site.ran.clone());
-            new.sites.insert(name.clone(), Site { script: Arc::new(Script::parse(script, "")?), ran });
-            names.push(name);
-        }
-        (names, new)
-    };
-    let answer = abi::registration_rebind(handle, &tables(host, &new, &names));
+    let mut new = lock(&component).clone();
+    for (key, script) in members(fields, "handlers") {
+        let name = binding_name(&new.definition, key);
+        let ran = new.sites.get(&name).map_or_else(Arc::default, |site| site.ran.clone());
+        new.sites.insert(name, Site { script: Arc::new(Script::parse(script, "")?), ran });
+    }
+    let answer = abi::registration_rebind(handle, &tables(host, &new));
     if answer.is_ok() {
-        *lock(&old) = new;
+        *lock(&component) = new;
     }
     value_of(answer)
 }
