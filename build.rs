@@ -13,9 +13,7 @@ fn main() {
             link(&format!("-Wl,-soname,libagent_surface.so.{ABI}"));
             link("-Wl,-z,nodelete");
         }
-        "macos" => link(&format!(
-            "-Wl,-install_name,@rpath/libagent_surface.{ABI}.dylib"
-        )),
+        "macos" => link(&format!("-Wl,-install_name,@rpath/libagent_surface.{ABI}.dylib")),
         _ => {}
     }
 }
