@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 /// In the order in which a C reader wants to meet them.
 const PUBLIC: &[&str] = &[
     "types.rs",
+    "version.rs",
+    "blob.rs",
     "registry.rs",
     "registration.rs",
     "reply.rs",
@@ -89,7 +91,7 @@ fn development_header_is_current() {
 #[test]
 fn every_export_is_rendered() {
     let listed: BTreeSet<_> = PUBLIC.iter().chain(DEVELOPMENT).map(|file| file.to_string()).collect();
-    let exporting = |path: &Path| std::fs::read_to_string(path).unwrap().contains("no_mangle");
+    let exporting = |path: &Path| std::fs::read_to_string(path).unwrap().contains("\n#[unsafe(no_mangle)]");
     for entry in std::fs::read_dir(root().join("src/ffi")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
