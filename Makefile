@@ -1,0 +1,91 @@
+# make demo    builds the example host against the shared library and plays a file of recorded agent calls
+# make test    everything that must hold; the last line is "N passed, N failed"
+#
+# Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"], bench,
+# size, fmt, lint, header and conformance (rewrite what is generated), clean.
+
+CARGO ?= cargo
+CFLAGS ?= -O1 -g
+C11 = $(CC) -std=c11 -Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror $(CFLAGS) -Iinclude
+CXX17 = $(CXX) -x c++ -std=c++17 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror $(CFLAGS) -Iinclude
+
+ABI = $(shell sed -n 's/^\#define AS_ABI_VERSION //p' include/agent_surface.h)
+SYSTEM_LIBS = -lgcc_s -lutil -lrt -lpthread -lm -ldl
+# A program finds the shared library beside itself, under the name that carries the ABI.
+SHARED = -L$(@D) -lagent_surface -lpthread -Wl,-rpath,'$$ORIGIN'
+
+EXAMPLE = $(wildcard examples/*.c)
+C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
+C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
+
+.PHONY: demo test scenarios bench size fmt lint header conformance setup clean library-release library-debug
+
+demo: setup build/release/fleet
+	@build/release/fleet examples/fleet-calls.jsonl
+
+test: setup
+	@python3 scripts/test.py
+
+scenarios: setup
+	@$(CARGO) test --quiet --test scenarios -- $(FILES)
+
+bench: setup
+	@$(CARGO) bench
+
+size: setup
+	@python3 scripts/size.py
+
+fmt:
+	@$(CARGO) fmt
+
+lint:
+	@$(CARGO) clippy --all-targets -- -D warnings
+
+header:
+	@UPDATE_HEADERS=1 $(CARGO) test --quiet --test header
+
+conformance:
+	@UPDATE_CONFORMANCE=1 $(CARGO) test --quiet --test conformance
+
+setup:
+	@scripts/setup.sh
+
+clean:
+	$(CARGO) clean
+	rm -rf build
+
+# ---- the library, as a program finds it ----------------------------------------------------------------------------------
+
+library-release:
+	@$(CARGO) build --release --lib
+	@scripts/place.sh target/release build/release $(ABI)
+
+library-debug:
+	@$(CARGO) build --lib
+	@scripts/place.sh target/debug build/debug $(ABI)
+
+# ---- programs in C -------------------------------------------------------------------------------------------------------
+
+build/release/fleet: $(EXAMPLE) $(C_HEADERS) | library-release
+	$(C11) -o $@ $(EXAMPLE) $(SHARED)
+
+build/debug/fleet: $(EXAMPLE) $(C_HEADERS) | library-debug
+	$(C11) -o $@ $(EXAMPLE) $(SHARED)
+
+build/debug/c-shared: $(C_TESTS) $(C_HEADERS) | library-debug
+	$(C11) -o $@ $(C_TESTS) $(SHARED)
+
+build/debug/c-static: $(C_TESTS) $(C_HEADERS) library-debug
+	$(C11) -o $@ $(C_TESTS) build/debug/libagent_surface.a $(SYSTEM_LIBS)
+
+build/debug/cpp-shared: $(C_TESTS) $(C_HEADERS) | library-debug
+	$(CXX17) -o $@ $(C_TESTS) $(SHARED)
+
+build/debug/cpp-static: $(C_TESTS) $(C_HEADERS) library-debug
+	$(CXX17) -o $@ $(C_TESTS) -x none build/debug/libagent_surface.a $(SYSTEM_LIBS)
+
+build/debug/header-alone: tests/c/header_twice.c $(C_HEADERS)
+	@mkdir -p $(@D)
+	$(C11) -c -o $@.c.o $<
+	$(CXX17) -c -o $@.cpp.o $<
+	@touch $@

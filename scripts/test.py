@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Everything that must hold, part by part. Prints a line for each and ends with "N passed, N failed".
+
+A part counts what it ran: each Rust test, scenario, C test and vector is one; a check that is no list of tests is one. A part
+that ran nothing, or ended badly without naming a failure, counts as one failed. The full output of each is in build/test/.
+"""
+import os, pathlib, re, subprocess, sys, time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "test"
+COUNTS = re.compile(r"(\d+) passed[;,] (\d+) failed")
+
+
+class Skipped(Exception):
+    """This machine cannot do it; the reason is told loudly."""
+
+
+def run(command, **environment):
+    """Runs a shell command; answers its exit status and all it said."""
+    done = subprocess.run(command, shell=True, cwd=ROOT, env={**os.environ, **environment}, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, f"$ {command}\n{done.stdout}"
+
+
+def check(command, **environment):
+    """A command that holds or does not."""
+    status, said = run(command, **environment)
+    return (1, 0, said) if status == 0 else (0, 1, said)
+
+
+def counted(command, **environment):
+    """A command that counts its tests itself."""
+    status, said = run(command, **environment)
+    counts = [(int(passed), int(failed)) for passed, failed in COUNTS.findall(said)]
+    passed, failed = sum(p for p, _ in counts), sum(f for _, f in counts)
+    if (status != 0 or passed == 0) and failed == 0:
+        failed = 1
+    return passed, failed, said
+
+
+def built(target, command, **environment):
+    """A program of the Makefile, built and then run."""
+    status, said = run(f"make --no-print-directory {target}")
+    if status != 0:
+        return 0, 1, said
+    passed, failed, more = counted(command, **environment)
+    return passed, failed, said + more
+
+
+# ---- AddressSanitizer: in the library as well as in the program ------------------------------------------------------------
+
+def sanitized():
+    host = re.search(r"host: (\S+)", run("rustc -vV")[1]).group(1)
+    status, said = run(f"cargo build --lib --target {host} --target-dir build/asan",
+                       RUSTC_BOOTSTRAP="1", RUSTFLAGS="-Zsanitizer=address")
+    if status != 0 and "sanitizer" in said and ("not supported" in said or "unknown" in said):
+        raise Skipped("this Rust toolchain cannot build with AddressSanitizer")
+    if status != 0:
+        return 0, 1, said
+    library = f"build/asan/{host}/debug/libagent_surface.a"
+    compiled = []
+    for program, sources in (("works", "tests/c/sanitizer_works.c"), ("tests", "$(ls tests/c/*.c | grep -v -e sanitizer_works -e header_twice)")):
+        status, more = run(f"gcc -std=c11 -g -Iinclude -fsanitize=address -o build/asan/{program} {sources} {library} "
+                           "-lgcc_s -lutil -lrt -lpthread -lm -ldl")
+        said += more
+        compiled.append(status)
+    if any(compiled):
+        return 0, 1, said
+    status, report = run("build/asan/works")
+    place = re.search(r"^ +#0 .*$", report, re.M)  # in code of the library itself, not in a C function that it called
+    if status == 0 or not place or "agent_surface" not in place.group():
+        return 0, 1, said + report + "\nThe deliberate error inside the library was not caught: the sanitizer is not on.\n"
+    passed, failed, more = counted("build/asan/tests", ASAN_OPTIONS="detect_leaks=1")
+    return passed + 1, failed, said + report + more
+
+
+# ---- the parts -------------------------------------------------------------------------------------------------------------
+
+VALGRIND = ("valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect "
+            "--child-silent-after-fork=yes build/debug/c-shared")
+
+
+def demo():
+    """The example's account, word for word."""
+    status, said = run("make --no-print-directory build/debug/fleet")
+    if status != 0:
+        return 0, 1, said
+    return check("build/debug/fleet examples/fleet-calls.jsonl | diff -u examples/fleet-account.txt -")
+
+
+PARTS = [
+    ("format", lambda: check("cargo fmt --check")),
+    ("lint", lambda: check("cargo clippy --all-targets -- -D warnings")),
+    ("Rust tests", lambda: counted("cargo test --no-fail-fast")),
+    ("vectors by Python", lambda: counted("python3 scripts/vectors.py")),
+    ("headers alone, as C11 and C++17", lambda: check("make --no-print-directory -B build/debug/header-alone")),
+    ("C against the shared library", lambda: built("build/debug/c-shared", "build/debug/c-shared")),
+    ("C against the static library", lambda: built("build/debug/c-static", "build/debug/c-static")),
+    ("C as C++17, shared", lambda: built("build/debug/cpp-shared", "build/debug/cpp-shared")),
+    ("C as C++17, static", lambda: built("build/debug/cpp-static", "build/debug/cpp-static")),
+    ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND)),
+    ("C under AddressSanitizer", sanitized),
+    ("the example's account", demo),
+]
+
+
+def tell_rust(said):
+    """The Rust part consists of many; one line for each."""
+    for target, part in re.findall(r"(?:Running (?:unittests )?|Doc-tests )(\S+).*?\n(.*?)(?=\n\s+Running |\n\s+Doc-tests |\Z)", said, re.S):
+        counts = COUNTS.findall(part)
+        if counts:
+            print(f"      {target}: {counts[-1][0]} passed, {counts[-1][1]} failed")
+
+
+def main():
+    LOGS.mkdir(parents=True, exist_ok=True)
+    chosen = [part for part in PARTS if len(sys.argv) < 2 or sys.argv[1] in part[0]]
+    all_passed = all_failed = 0
+    for name, part in chosen:
+        print(f"      {name} …", end="\r", flush=True) if sys.stdout.isatty() else None
+        began = time.monotonic()
+        try:
+            passed, failed, said = part()
+        except Skipped as why:
+            print(f"SKIP  {name}: {why}. NOT TESTED HERE.", flush=True)
+            continue
+        log = LOGS / (re.sub(r"\W+", "-", name) + ".log")
+        log.write_text(said)
+        all_passed, all_failed = all_passed + passed, all_failed + failed
+        print(f"{'FAIL' if failed else 'ok':5} {name}: {passed} passed, {failed} failed ({time.monotonic() - began:.0f} s)", flush=True)
+        if name == "Rust tests":
+            tell_rust(said)
+        if failed:
+            print("\n".join("      " + line for line in said.splitlines()[-60:]))
+            print(f"      all of it: {log.relative_to(ROOT)}")
+    print(f"{all_passed} passed, {all_failed} failed")
+    return 1 if all_failed or not all_passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
