@@ -88,6 +88,15 @@ def demo():
     return check("build/debug/fleet examples/fleet-calls.jsonl | diff -u examples/fleet-account.txt -")
 
 
+def quick_start():
+    """The README's first program, as it stands there."""
+    program = re.search(r"```c\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S).group(1)
+    run("make --no-print-directory library-debug")
+    (ROOT / "build/debug/quick-start.c").write_text(program)
+    return check("gcc -std=c11 -Wall -Iinclude -o build/debug/quick-start build/debug/quick-start.c -Lbuild/debug -lagent_surface "
+                 "-Wl,-rpath,'$ORIGIN' && build/debug/quick-start | grep '\"output\":{\"said\":\"hello\"}'")
+
+
 PARTS = [
     ("format", lambda: check("cargo fmt --check")),
     ("lint", lambda: check("cargo clippy --all-targets -- -D warnings")),
@@ -101,6 +110,7 @@ PARTS = [
     ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND)),
     ("C under AddressSanitizer", sanitized),
     ("the example's account", demo),
+    ("the README's quick start", quick_start),
 ]
 
 
