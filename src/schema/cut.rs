@@ -13,15 +13,17 @@ pub fn cut(schema: &Value, locked: &[&str], overridable: &[&str]) -> Value {
     let Value::Object(root) = schema else { return schema.clone() };
     let mut cutter = Cutter { source: schema, locked, overridable, copies: BTreeMap::new(), new_defs: Map::new() };
     let mut root = cutter.cut(root);
-    if !cutter.new_defs.is_empty() {
-        let mut defs = cutter.new_defs;
-        if let Some(Value::Object(old)) = root.remove("$defs") {
-            defs.extend(old);
-        }
-        keep_reachable(&root, &mut defs);
-        root.insert("$defs".to_owned(), Value::Object(defs));
+    let mut defs = cutter.new_defs;
+    if defs.is_empty() {
+        return Value::Object(root);
     }
-    Value::Object(root)
+    if let Some(Value::Object(old)) = root.remove("$defs") {
+        defs.extend(old);
+    }
+    let mut cut = Value::Object(root);
+    keep_reachable(&cut, &mut defs);
+    cut["$defs"] = Value::Object(defs);
+    cut
 }
 
 struct Cutter<'a> {
@@ -106,9 +108,9 @@ impl Cutter<'_> {
 }
 
 /// Drops the definitions that nothing refers to, directly or through another.
-fn keep_reachable(root: &Map<String, Value>, defs: &mut Map<String, Value>) {
+fn keep_reachable(root: &Value, defs: &mut Map<String, Value>) {
     let mut reached = BTreeSet::new();
-    let mut open: Vec<&Value> = root.values().collect();
+    let mut open = vec![root];
     while let Some(value) = open.pop() {
         match value {
             Value::Array(items) => open.extend(items),

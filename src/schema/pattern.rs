@@ -7,9 +7,9 @@
 //! stand for themselves.
 
 use regex_lite::{Regex, RegexBuilder};
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use unicode_general_category::get_general_category;
+use std::sync::OnceLock;
+use unicode_general_category::{GeneralCategory, get_general_category};
 
 /// Bytes of the compiled program. A search costs at most this program's size times the length of the text.
 const MAX_PROGRAM: usize = 1 << 20;
@@ -18,7 +18,7 @@ const MAX_REWRITTEN: usize = 1 << 18;
 
 /// Compiles a pattern for unanchored search. Errors: advice for the schema's author.
 pub(super) fn compile(pattern: &str) -> Result<Regex, &'static str> {
-    let rewritten = Rewriter { rest: pattern, out: String::new(), properties: BTreeMap::new() }.rewrite()?;
+    let rewritten = Rewriter { rest: pattern, out: String::new() }.rewrite()?;
     let refused = "Use a pattern that compiles, and a smaller one if it is large.";
     RegexBuilder::new(&rewritten).size_limit(MAX_PROGRAM).build().map_err(|_| refused)
 }
@@ -63,8 +63,6 @@ fn complement(set: &[(u32, u32)]) -> Set {
 struct Rewriter<'p> {
     rest: &'p str,
     out: String,
-    /// The sets of `\p{…}`, each gathered once a pattern.
-    properties: BTreeMap<String, Set>,
 }
 
 type Step<T> = Result<T, &'static str>;
@@ -244,16 +242,11 @@ impl Rewriter<'_> {
 
     /// `{name}` or `{General_Category=name}` behind `\p`.
     fn property(&mut self) -> Step<Set> {
-        let unknown =
-            "Use only general categories in \\p{…}, and Any, ASCII, Alphabetic, Lowercase, Uppercase, White_Space.";
-        let end = self.rest.find('}').filter(|_| self.rest.starts_with('{')).ok_or(unknown)?;
-        let name = &self.rest[1..end];
-        self.rest = &self.rest[end + 1..];
-        if !self.properties.contains_key(name) {
-            let has = property(name).ok_or(unknown)?;
-            self.properties.insert(name.to_owned(), gather(has));
-        }
-        Ok(self.properties.get(name).cloned().unwrap_or_default())
+        let unknown = "Use only general categories, Any and ASCII in \\p{…}.";
+        let rest = self.rest.strip_prefix('{').ok_or(unknown)?;
+        let (name, rest) = rest.split_once('}').ok_or(unknown)?;
+        self.rest = rest;
+        property(name).ok_or(unknown)
     }
 
     fn push_set(&mut self, set: &[(u32, u32)]) {
@@ -303,36 +296,44 @@ impl Item {
     }
 }
 
-type Predicate = Box<dyn Fn(char) -> bool>;
-
-/// The property of that name, among those that need no tables beyond the general category.
-fn property(name: &str) -> Option<Predicate> {
+/// The code points with a property, among those that need no tables beyond the general category.
+fn property(name: &str) -> Option<Set> {
     match name {
-        "Any" => return Some(Box::new(|_| true)),
-        "ASCII" => return Some(Box::new(|c| c.is_ascii())),
-        "Alphabetic" | "Alpha" => return Some(Box::new(char::is_alphabetic)),
-        "Lowercase" | "Lower" => return Some(Box::new(char::is_lowercase)),
-        "Uppercase" | "Upper" => return Some(Box::new(char::is_uppercase)),
-        "White_Space" | "space" => return Some(Box::new(char::is_whitespace)),
+        "Any" => return Some(vec![(0, LAST)]),
+        "ASCII" => return Some(vec![(0, 0x7f)]),
         _ => {}
     }
     let name = name.strip_prefix("General_Category=").or_else(|| name.strip_prefix("gc=")).unwrap_or(name);
     let (_, short) = CATEGORIES.iter().find(|(long, short)| *long == name || *short == name)?;
-    Some(match *short {
-        "LC" => Box::new(|c| matches!(get_general_category(c).abbreviation(), "Lu" | "Ll" | "Lt")),
-        short => Box::new(move |c| get_general_category(c).abbreviation().starts_with(short)),
-    })
+    let belongs = |category: &str| match *short {
+        "LC" => matches!(category, "Lu" | "Ll" | "Lt"),
+        short => category.starts_with(short),
+    };
+    let runs = category_runs().iter();
+    Some(runs.filter(|run| belongs(run.category.abbreviation())).map(|run| (run.first, run.last)).collect())
 }
 
-fn gather(has: Predicate) -> Set {
-    let mut set = Set::new();
-    for c in ('\0'..=char::MAX).filter(|c| has(*c)) {
-        match set.last_mut() {
-            Some((_, last)) if *last + 1 == c as u32 => *last += 1,
-            _ => set.push((c as u32, c as u32)),
+/// Neighbouring code points of one category.
+struct Run {
+    first: u32,
+    last: u32,
+    category: GeneralCategory,
+}
+
+/// All of them, made once a process, by the first pattern that asks.
+fn category_runs() -> &'static [Run] {
+    static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
+    RUNS.get_or_init(|| {
+        let mut runs: Vec<Run> = Vec::new();
+        for c in '\0'..=char::MAX {
+            let (code, category) = (c as u32, get_general_category(c));
+            match runs.last_mut() {
+                Some(run) if run.category == category => run.last = code,
+                _ => runs.push(Run { first: code, last: code, category }),
+            }
         }
-    }
-    set
+        runs
+    })
 }
 
 /// General categories and their groups, long and short names (Unicode Standard Annex 44, table 12).
