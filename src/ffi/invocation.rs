@@ -7,6 +7,7 @@ use super::process::Process;
 use super::table::Passed;
 use super::text::{self, Text};
 use super::types::*;
+use crate::model::ApiError;
 use crate::surface::{Invocation, Surface};
 
 impl Item for Invocation {
@@ -56,12 +57,8 @@ pub unsafe extern "C" fn as_invoke(
         let on_result = hooks.on_result();
         let surface = handle::find::<Surface>(registry)?;
         let (request, options) = (request.utf8()?, options.utf8()?);
-        let place = out.wanted().map(|out| Ok((out, handle::reserve::<Invocation>()?))).transpose()?;
-        let invocation = surface.invoke(request, options, on_result?)?;
-        if let Some((out, place)) = place {
-            out.put(place.fill(invocation));
-        }
-        Ok(())
+        let on_result = on_result?;
+        begin(out, || surface.invoke(request, options, on_result))
     })
 }
 
@@ -188,4 +185,17 @@ pub unsafe extern "C" fn as_outcome(
     let (query, out, err) =
         unsafe { (Text::new("query", query, query_len), Out::new("out", out), Out::new("err", err)) };
     guard::ask::<Surface, _>(registry, out, err, |surface| surface.outcome(query.utf8()?))
+}
+
+/// Starts a call, with a handle where the host wants one: a full table is answered before anything has begun.
+pub(super) fn begin(
+    out: Out<as_invocation>,
+    start: impl FnOnce() -> Result<Invocation, ApiError>,
+) -> Result<(), ApiError> {
+    let place = out.wanted().map(|_| handle::reserve::<Invocation>()).transpose()?;
+    let invocation = start()?;
+    if let Some(place) = place {
+        out.put(place.fill(invocation));
+    }
+    Ok(())
 }
