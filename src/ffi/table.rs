@@ -417,8 +417,9 @@ mod tests {
         let short = as_hooks_event { struct_size: 0, ..destroyed.table() };
         let message = "`bindings[0]`: struct_size is 0, not 32 or somewhat more.";
         assert_eq!(refusal(take_array(&[short, destroyed.table()])), message);
+        let one = destroyed.table();
         // SAFETY: refused before anything but the first size is read.
-        let endless = unsafe { PassedArray::new("bindings", &destroyed.table(), usize::MAX) }.take();
+        let endless = unsafe { PassedArray::new("bindings", &one, usize::MAX) }.take();
         assert_eq!(refusal(endless), "`bindings` is longer than any memory.");
         assert_eq!(destroyed.times(), 0);
         // SAFETY: NULL is allowed.
