@@ -89,6 +89,7 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::OnceLock;
 
     #[test]
     fn a_process_keeps_its_state() {
@@ -99,7 +100,8 @@ mod tests {
     /// What a child does on its first call, without a fork: the epoch moves on, and tables are new.
     #[test]
     fn an_inherited_state_is_left_behind() {
-        let parent: &'static Process = Box::leak(Box::new(Process::new(1, None)));
+        static PARENT: OnceLock<Process> = OnceLock::new();
+        let parent = PARENT.get_or_init(|| Process::new(1, None));
         let child = Process::new(2, Some(parent));
         assert_eq!((parent.epoch, child.epoch), (0, 1));
         assert_eq!(child.registries.live(), 0);
