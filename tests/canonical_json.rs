@@ -93,6 +93,10 @@ fn strings_are_escaped_as_little_as_possible() {
         json::write_string(&text, &mut out);
         assert_eq!(String::from_utf8(out), Ok(format!("\"0123456{escaped}89abcdefgh\"")));
     }
+    // In the last bytes of a text, which are not looked at eight at a time.
+    let mut out = Vec::new();
+    json::write_string("ab\u{1f}\u{20}", &mut out);
+    assert_eq!(out, b"\"ab\\u001f \"");
     let mut out = Vec::new();
     json::write_string("/\"\\\u{7f}\u{80}\u{2028}é😂", &mut out);
     assert_eq!(String::from_utf8(out), Ok("\"/\\\"\\\\\u{7f}\u{80}\u{2028}é😂\"".to_owned()));

@@ -323,6 +323,8 @@ fn multiples_are_those_of_the_decimal_digits() {
         (json!(0.01), json!(19.995), false),
         (json!(0.1), json!(0.3), true),
         (json!(0.1), json!(-1e308), true),
+        (json!(3), json!(-6), true),
+        (json!(3), json!(-7), false),
         (json!(3), json!(18446744073709551615_u64), true),
         (json!(3), json!(18446744073709551614_u64), false),
         (json!(18446744073709551615_u64), json!(18446744073709551615_u64), true),
@@ -374,6 +376,7 @@ fn patterns_have_the_meaning_of_ecmascript() {
         ("^.$", "😂", true),
         ("^[^a-c]$", "d", true),
         ("^[^a-c]$", "b", false),
+        ("^[^a-zc]$", "x", false),
         ("^[a&&b]$", "&", true),
         ("^[[a]$", "[", true),
         ("^[\\w-]+$", "a-b", true),
@@ -470,6 +473,8 @@ fn patterns_that_a_linear_engine_cannot_run_are_refused() {
     ] {
         assert_eq!(refused(json!({"pattern": pattern})).keyword.as_deref(), Some("pattern"), "{pattern}");
     }
+    // Stopped while it is rewritten, before the engine has to look at it.
+    assert!(refused(json!({"pattern": swelling})).message.contains("character classes"));
 }
 
 #[test]
@@ -490,6 +495,8 @@ fn formats_are_asserted_on_strings_alone() {
                 "@b",
                 "a@b..c",
                 "a@-b",
+                "a@b-",
+                "a@b-.c",
                 "a@b.",
                 "é@b",
                 "a@[1.2.3]",
@@ -515,6 +522,7 @@ fn formats_are_asserted_on_strings_alone() {
                 "http://a@b@c",
                 "http://[v.a]",
                 "http://[v1.]",
+                "http://[v1.%41]",
                 "a:b#c#d",
                 "a:é",
                 "a:%",

@@ -11,6 +11,7 @@
 //! Source: system.md section 7, RFC 8259, RFC 8785, RFC 6901.
 
 mod canonical;
+mod depth;
 mod digest;
 mod number;
 mod parse;
@@ -18,6 +19,7 @@ mod pointer;
 mod scan;
 
 pub use canonical::{canonical, equal, write_canonical, write_string};
+pub use depth::within_depth;
 pub use digest::{digest, digest_value, fnv1a64, request_digest, sha256};
 pub use parse::{Bounds, JsonError, JsonErrorKind, MAX_DEPTH, parse};
 pub use pointer::{escape_pointer, lookup};

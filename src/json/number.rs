@@ -18,8 +18,7 @@ pub(super) fn read(literal: &str) -> Option<Number> {
 /// The stored form of a double: the integer that its ECMAScript text names where 64 bits hold it, else itself.
 pub(super) fn from_double(double: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: up to here every integral double is its own text
-    const BEYOND: f64 = 18_446_744_073_709_551_616.0; // 2^64
-    if double.fract() != 0.0 || double.abs() >= BEYOND {
+    if double.fract() != 0.0 {
         return Number::from_f64(double);
     }
     if double.abs() <= EXACT {

@@ -302,9 +302,8 @@ impl<'s> Gate<'s, '_> {
                 let id = *id;
                 match edges.next() {
                     Some(next) if states[next] == State::OnPath => {
-                        let circle = path.iter().rev().map(|(id, _)| *id);
-                        let circle = circle.take_while(|id| *id != next).chain([next]);
-                        return circle.into_iter().find(|id| self.nodes[*id].reference.is_some());
+                        // Without a `$ref` there is no circle, so one is met before the path leaves it.
+                        return path.iter().rev().map(|(id, _)| *id).find(|id| self.nodes[*id].reference.is_some());
                     }
                     Some(next) if states[next] == State::New => entering = Some(next),
                     Some(_) => {}

@@ -15,6 +15,7 @@ mod pattern;
 mod validate;
 
 pub use cut::cut;
+pub use pattern::Pattern;
 
 use crate::json::Value;
 use compile::Compiled;

@@ -377,3 +377,18 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("Private_Use", "Co"),
     ("Unassigned", "Cn"),
 ];
+
+/// A pattern on its own, for conditions on values.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// `None` where it does not compile in linear time.
+    pub fn compile(pattern: &str) -> Option<Pattern> {
+        compile(pattern).ok().map(Pattern)
+    }
+
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}

@@ -21,11 +21,11 @@ pub(super) fn validate(schema: &Compiled, value: &Value) -> Result<(), Vec<Issue
         Run { schema, issues: Vec::new(), silent: false, depth: 0, steps: steps(schema, value), exhausted: false };
     let valid = run.check(0, value, &Path::Root);
     if run.exhausted {
-        // A verdict that was cut short is no verdict, whatever the alternatives made of it.
+        // From there on nothing was valid, no alternative either: a verdict that was cut short is a refusal.
         run.issues.truncate(MAX_ISSUES - 1);
         run.issues.push(too_complex());
     }
-    if valid && !run.exhausted { Ok(()) } else { Err(run.issues) }
+    if valid { Ok(()) } else { Err(run.issues) }
 }
 
 /// How many pairs of node and value may be looked at.
@@ -73,6 +73,8 @@ struct Run<'s> {
     exhausted: bool,
 }
 
+/// `check` is on the stack once a level, so nothing that it calls is inlined into its frame: the worst case then takes
+/// less than 200 kB in an optimized build.
 impl<'s> Run<'s> {
     fn check(&mut self, id: NodeId, value: &Value, path: &Path) -> bool {
         if self.steps == 0 || self.depth == MAX_DEPTH {
@@ -118,6 +120,7 @@ impl<'s> Run<'s> {
         valid
     }
 
+    #[inline(never)]
     fn check_type(&mut self, node: &Node, value: &Value, path: &Path) -> bool {
         let Some(types) = &node.types else { return true };
         self.require(types.iter().any(|t| has_type(value, *t)), path, "type", || {
@@ -126,6 +129,7 @@ impl<'s> Run<'s> {
         })
     }
 
+    #[inline(never)]
     fn check_choice(&mut self, node: &Node, value: &Value, path: &Path) -> bool {
         let allowed = node.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|one| equal(one, value)));
         let constant = node.constant.as_ref().is_none_or(|constant| equal(constant, value));
@@ -133,6 +137,7 @@ impl<'s> Run<'s> {
             & self.require(constant, path, "const", || "Give the one value that the schema allows.".to_owned())
     }
 
+    #[inline(never)]
     fn check_object(&mut self, node: &'s Node, members: &Map<String, Value>, path: &Path) -> bool {
         let mut valid = true;
         for name in &node.required {
@@ -158,6 +163,7 @@ impl<'s> Run<'s> {
         valid
     }
 
+    #[inline(never)]
     fn check_array(&mut self, node: &Node, items: &[Value], path: &Path) -> bool {
         let count = items.len() as u64;
         let mut valid =
@@ -178,6 +184,7 @@ impl<'s> Run<'s> {
         valid
     }
 
+    #[inline(never)]
     fn check_string(&mut self, node: &Node, text: &str, path: &Path) -> bool {
         let (least, most) = (node.length.least, node.length.most);
         let bounded = least.is_some() || most.is_some();
@@ -193,6 +200,7 @@ impl<'s> Run<'s> {
         })
     }
 
+    #[inline(never)]
     fn check_number(&mut self, node: &Node, number: &Number, path: &Path) -> bool {
         let mut valid = true;
         for (bound, keyword, fits, advice) in [
@@ -213,6 +221,7 @@ impl<'s> Run<'s> {
         valid
     }
 
+    #[inline(never)]
     fn check_any_of(&mut self, node: &Node, value: &Value, path: &Path) -> bool {
         let silent = std::mem::replace(&mut self.silent, true);
         let valid = node.any_of.iter().any(|alternative| self.check(*alternative, value, path));
