@@ -1,0 +1,72 @@
+//! Who calls: an agent-side client, for whom snapshots and invocations are evaluated.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::fields::{self, Fields};
+use super::id;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsumerKind {
+    Embedded,
+    Webmcp,
+    McpBridge,
+    Test,
+    Other,
+}
+
+const KINDS: &[(&str, ConsumerKind)] = &[
+    ("embedded", ConsumerKind::Embedded),
+    ("webmcp", ConsumerKind::Webmcp),
+    ("mcp-bridge", ConsumerKind::McpBridge),
+    ("test", ConsumerKind::Test),
+    ("other", ConsumerKind::Other),
+];
+
+impl ConsumerKind {
+    pub fn as_str(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("other", |(word, _)| word)
+    }
+}
+
+/// `{id, kind, grants?}`; `embedded:anonymous` where none is given.
+#[derive(Debug, PartialEq)]
+pub struct Consumer {
+    /// `kind + ":" + id`. No kind holds a colon, so two consumers never share a key.
+    pub key: Arc<str>,
+    /// The document as the host sees it again.
+    pub value: Value,
+    /// `value`, rendered once.
+    pub json: String,
+}
+
+impl Consumer {
+    pub fn new(kind: ConsumerKind, id: &str, grants: Option<&Value>) -> Arc<Consumer> {
+        let mut value = json!({ "id": id, "kind": kind.as_str() });
+        if let Some(grants) = grants {
+            value["grants"] = grants.clone();
+        }
+        let json = crate::json::canonical(&value);
+        Arc::new(Consumer { key: format!("{}:{id}", kind.as_str()).into(), value, json })
+    }
+
+    pub fn anonymous() -> Arc<Consumer> {
+        Consumer::new(ConsumerKind::Embedded, "anonymous", None)
+    }
+
+    pub fn read(value: Option<&Value>, path: &str) -> Result<Arc<Consumer>, ApiError> {
+        let Some(value) = value else { return Ok(Consumer::anonymous()) };
+        let mut fields = Fields::new(value, path, fields::argument)?;
+        let id = fields.required_string("id")?;
+        if !id::is_caller_id(id) {
+            return Err(fields.error("id", "Give 1 to 256 bytes without control characters here."));
+        }
+        fields.required("kind")?;
+        let kind = fields.word("kind", KINDS)?.unwrap_or(ConsumerKind::Other);
+        let grants = fields.get("grants");
+        fields.finish()?;
+        Ok(Consumer::new(kind, id, grants))
+    }
+}

@@ -1,0 +1,106 @@
+//! Phase 6, approval: policies that have seen the effective input, and the confirmation decision.
+
+use super::authority;
+use super::envelope;
+use super::flight::{EffectiveInput, Flight};
+use crate::catalog::Target;
+use crate::confirm::{self, Ask, Evidence, Redeemed, Summary};
+use crate::model::definition::Confirmation;
+use crate::model::error::ErrorCode;
+use crate::model::policy::{BuiltIn, PolicyRef};
+use crate::model::ErrorPayload;
+use crate::policy;
+use crate::runtime::Answer;
+
+/// Who asked for a person, first come first shown.
+struct Wanted {
+    confirmation: bool,
+    summary: Option<Summary>,
+}
+
+/// Gives the reserved approval where one is needed.
+pub async fn approve(
+    flight: &mut Flight,
+    target: &Target,
+    input: &EffectiveInput,
+) -> Result<Option<Evidence>, ErrorPayload> {
+    flight.enter(6)?;
+    let wanted = ask_policies(flight, target, input).await?;
+    if !wanted.confirmation {
+        return Ok(None);
+    }
+    let capability = target.capability();
+    let engine = &flight.engine;
+    let binding = confirm::binding(
+        &engine.surface_id,
+        &target.registration.id,
+        &capability.id,
+        &flight.call.ids.consumer.key,
+        &input.text,
+        capability.effect.as_str(),
+    );
+    if let Some(id) = &flight.request.confirmation_id {
+        match engine.confirmations.redeem(id, &binding) {
+            Redeemed::Evidence(evidence) => return Ok(Some(evidence)),
+            Redeemed::Pending(required) => return Err(required),
+            Redeemed::Invalid(reason, retry) => {
+                return Err(ErrorPayload::new(ErrorCode::ConfirmationInvalid, invalid_message(reason))
+                    .retry(retry)
+                    .reason(reason));
+            }
+        }
+    }
+    let ask = Ask {
+        binding,
+        ids: flight.call.ids.clone(),
+        bound: flight.call.bound(),
+        effect: capability.effect.as_str(),
+        summary: confirm::compose(wanted.summary.as_ref(), &capability.description, &input.value),
+        input: (*input.value).clone(),
+    };
+    Err(engine.confirmations.request(ask, || engine.random.id("cnf_")))
+}
+
+/// The onion's way in, registry outermost. A denial comes before any question to a person.
+async fn ask_policies(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<Wanted, ErrorPayload> {
+    let engine = flight.engine.clone();
+    let capability = target.capability();
+    let mut wanted =
+        Wanted { confirmation: capability.confirmation == Confirmation::Required, summary: None };
+    for link in target.links(&engine.config.policies) {
+        match link.policy {
+            PolicyRef::BuiltIn(BuiltIn::Audit { level }) => flight.audit_at(*level),
+            PolicyRef::BuiltIn(_) => {
+                if let Some(template) = policy::confirms(&link, capability.kind, &input.value) {
+                    wanted.confirmation = true;
+                    wanted.summary = wanted.summary.or(template.map(|text| Summary::Template(text.into())));
+                }
+            }
+            PolicyRef::Host(name) => {
+                let hooks = engine.policies.get(name).ok_or_else(ErrorPayload::policy_failed)?;
+                let Some(hook) = &hooks.on_invoke else { continue };
+                let context = flight.policy_context(target).await?.into_bytes();
+                match authority::decide(flight, hook, name, "onInvoke", context, true).await? {
+                    Answer::Allow => {}
+                    Answer::Confirm(text) => {
+                        wanted.confirmation = true;
+                        wanted.summary = wanted.summary.or(text.map(Summary::Text));
+                    }
+                    Answer::Deny(payload) => return Err(envelope::policy_denial(payload)),
+                    _ => return Err(ErrorPayload::policy_failed()),
+                }
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+fn invalid_message(reason: &str) -> &'static str {
+    match reason {
+        "denied" => "A person denied this call. Do not try it again.",
+        "consumed" => "This confirmation was used already. Ask anew if the call is still wanted.",
+        "reserved" => "Another call is using this confirmation. Repeat with it once that one has ended.",
+        "expired" => "This confirmation has expired. Call again without it to ask anew.",
+        _ => "This confirmation does not belong to this call.",
+    }
+}

@@ -1,0 +1,460 @@
+//! One call, and those who wait for it.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::{Poll, Wake, Waker};
+
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Value, json};
+
+use super::engine::Engine;
+use super::envelope::{self, Envelope};
+use super::identity::Fingerprint;
+use crate::catalog::Target;
+use crate::json;
+use crate::model::error::Retry;
+use crate::model::{ApiError, Code, ErrorCode, ErrorPayload, time};
+use crate::observe::{Bound, CallIds, Entry};
+use crate::runtime::clock::Instant;
+use crate::runtime::dispatch::Patience;
+use crate::runtime::job::{Job, Label};
+use crate::runtime::reply::Late;
+use crate::runtime::timer::{self, Sleep};
+use crate::runtime::{Answer, Hook, Reply, Signal};
+
+/// Why a call ends before its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    Cancelled,
+    Unmounted,
+    Disposed,
+    /// The thread that waits for the call holds what the call waits for.
+    Deadlock,
+}
+
+/// A call from its admission until its record is forgotten. What only its execution needs lives in
+/// the future, so that a record is small.
+pub struct Call {
+    pub number: u64,
+    pub ids: Arc<CallIds>,
+    pub fingerprint: Fingerprint,
+    pub signal: Arc<Signal>,
+    pub started: Instant,
+    engine: Weak<Engine>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    interrupt: Option<Interrupt>,
+    waker: Option<Waker>,
+    callers: Vec<Arc<Caller>>,
+    bound: Bound,
+    target: Option<Target>,
+    /// The handler has begun.
+    begun: bool,
+    /// The call ended before its handler began, which must not begin any more.
+    barred: bool,
+    /// When execution must have ended.
+    until: Option<Instant>,
+    /// A policy decides what of a result may be seen.
+    guarded: bool,
+    result: Option<Arc<[u8]>>,
+    late: Option<String>,
+    /// Every answer the call ever asked for: their handles live as long as it does.
+    replies: Vec<Arc<Reply>>,
+}
+
+/// Waiting for something was cut short.
+pub enum Stop {
+    Interrupted(Interrupt),
+    /// The bound of this wait was reached.
+    TimedOut,
+    /// The caller's deadline for the whole call was reached.
+    Deadline,
+}
+
+impl Call {
+    pub fn new(engine: &Arc<Engine>, number: u64, ids: Arc<CallIds>, fingerprint: Fingerprint, caller: Arc<Caller>) -> Arc<Call> {
+        Arc::new(Call {
+            number,
+            ids,
+            fingerprint,
+            signal: Arc::default(),
+            started: engine.clock.now(),
+            engine: Arc::downgrade(engine),
+            state: Mutex::new(State { callers: vec![caller], ..State::default() }),
+        })
+    }
+
+    pub fn interrupt(&self, interrupt: Interrupt) {
+        let Some(engine) = self.engine.upgrade() else { return };
+        let waker = {
+            let mut state = self.state.lock();
+            let navigates = state.begun && state.target.as_ref().is_some_and(is_navigation);
+            if interrupt == Interrupt::Unmounted && navigates {
+                // The handler's settlement alone has authority (RFC, correction 3).
+                None
+            } else {
+                state.interrupt.get_or_insert(interrupt);
+                state.waker.take()
+            }
+        };
+        if self.is_executing() {
+            self.signal.raise(&engine.dispatcher);
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn is_executing(&self) -> bool {
+        let state = self.state.lock();
+        state.begun && state.result.is_none()
+    }
+
+    pub fn interrupted(&self) -> Option<Interrupt> {
+        self.state.lock().interrupt
+    }
+
+    /// Waits for `future`. What is ready first wins; an interrupt that `heeds` picks, `until`, or
+    /// the `deadline` of the whole call end the wait.
+    pub async fn wait<T>(
+        &self,
+        engine: &Engine,
+        future: impl Future<Output = T>,
+        until: Option<Instant>,
+        deadline: Option<Instant>,
+        heeds: impl Fn(Interrupt) -> bool,
+    ) -> Result<T, Stop> {
+        let first = until.into_iter().chain(deadline).min();
+        let mut sleep = pin!(first.map(|due| Sleep::until(&engine.clock, due)));
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            if let Poll::Ready(value) = future.as_mut().poll(cx) {
+                return Poll::Ready(Ok(value));
+            }
+            let mut state = self.state.lock();
+            if let Some(interrupt) = state.interrupt.filter(|interrupt| heeds(*interrupt)) {
+                return Poll::Ready(Err(Stop::Interrupted(interrupt)));
+            }
+            state.waker = Some(cx.waker().clone());
+            drop(state);
+            match sleep.as_mut().as_pin_mut().map(|sleep| sleep.poll(cx)) {
+                Some(Poll::Ready(())) if deadline.is_some() && first == deadline => Poll::Ready(Err(Stop::Deadline)),
+                Some(Poll::Ready(())) => Poll::Ready(Err(Stop::TimedOut)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    // What the phases note.
+
+    pub fn bind_target(&self, target: &Target) {
+        let mut state = self.state.lock();
+        state.bound.registration_id = Some(target.registration.id.clone());
+        state.bound.instance_id = Some(target.registration.instance_id.clone());
+        state.target = Some(target.clone());
+    }
+
+    pub fn bind_digest(&self, digest: Arc<str>) {
+        self.state.lock().bound.request_digest = Some(digest);
+    }
+
+    pub fn bound(&self) -> Bound {
+        self.state.lock().bound.clone()
+    }
+
+    pub fn target(&self) -> Option<Target> {
+        self.state.lock().target.clone()
+    }
+
+    pub fn is_of(&self, registration_id: &str) -> bool {
+        self.state.lock().bound.registration_id.as_deref() == Some(registration_id)
+    }
+
+    pub fn keep_reply(&self, reply: &Arc<Reply>) {
+        self.state.lock().replies.push(reply.clone());
+    }
+
+    pub fn expect_execution(&self, until: Instant, guarded: bool) {
+        let mut state = self.state.lock();
+        state.until = Some(until);
+        state.guarded = guarded;
+    }
+
+    /// When the call's execution must have ended, for calls made inside it.
+    pub fn until(&self) -> Option<Instant> {
+        self.state.lock().until
+    }
+
+    /// The handler is about to run; `false` where it must not.
+    pub fn begin(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.barred || state.interrupt.is_some() {
+            return false;
+        }
+        state.begun = true;
+        true
+    }
+
+    /// Keeps the handler from beginning; tells whether it had begun.
+    pub fn bar(&self) -> bool {
+        let mut state = self.state.lock();
+        state.barred = true;
+        state.begun
+    }
+
+    /// Whether a retry could do harm: something began that is not idempotent.
+    fn retry(&self) -> Retry {
+        let state = self.state.lock();
+        let idempotent = state.target.as_ref().is_some_and(|target| target.capability().idempotent);
+        if state.begun && !idempotent { Retry::No } else { Retry::Yes }
+    }
+
+    pub fn interrupt_error(&self, interrupt: Interrupt) -> ErrorPayload {
+        match interrupt {
+            Interrupt::Unmounted => ErrorPayload::unmounted("mid-flight"),
+            _ => ErrorPayload::cancelled(self.retry()),
+        }
+    }
+
+    pub fn timeout_error(&self, timeout_ms: u64) -> ErrorPayload {
+        let (idempotent, begun) = {
+            let state = self.state.lock();
+            (state.target.as_ref().is_some_and(|target| target.capability().idempotent), state.begun)
+        };
+        let mut details = json!({ "timeoutMs": timeout_ms, "idempotent": idempotent });
+        let message = match begun {
+            true => "The call took too long. What it does may still take effect.",
+            false => {
+                details["started"] = Value::Bool(false);
+                "The call could not be started in time. Nothing was done."
+            }
+        };
+        let retry = if idempotent || !begun { Retry::Yes } else { Retry::No };
+        ErrorPayload::new(ErrorCode::Timeout, message).retry(retry).details(details)
+    }
+
+    // Those who wait.
+
+    /// Adds a caller; the result where there is one already.
+    pub fn attach(&self, caller: &Arc<Caller>) -> Option<Arc<[u8]>> {
+        let mut state = self.state.lock();
+        if state.result.is_none() {
+            state.callers.push(caller.clone());
+        }
+        state.result.clone()
+    }
+
+    /// A caller goes. The last one takes the call along; the others wait on.
+    fn detach(self: &Arc<Self>, caller: &Arc<Caller>, error: impl FnOnce(&Call) -> ErrorPayload) {
+        let last = {
+            let mut state = self.state.lock();
+            if state.result.is_some() || !state.callers.iter().any(|other| Arc::ptr_eq(other, caller)) {
+                return;
+            }
+            let last = state.callers.len() == 1;
+            if !last {
+                state.callers.retain(|other| !Arc::ptr_eq(other, caller));
+            }
+            last
+        };
+        match (last, self.engine.upgrade()) {
+            (true, _) => self.interrupt(Interrupt::Cancelled),
+            (false, Some(engine)) => caller.settle(&engine, self.error_result(&engine, &error(self))),
+            (false, None) => {}
+        }
+    }
+
+    /// An envelope for one caller alone: the call itself goes on.
+    fn error_result(&self, engine: &Engine, error: &ErrorPayload) -> Arc<[u8]> {
+        let version = engine.catalog.version();
+        Envelope { ids: &self.ids, bound: &self.bound(), version, changed: false }.error(error).into()
+    }
+
+    /// Publishes the result. What waits for it is settled by the caller of this, outside the lock.
+    pub fn publish(&self, result: Arc<[u8]>) -> Vec<Arc<Caller>> {
+        let mut state = self.state.lock();
+        state.result = Some(result);
+        std::mem::take(&mut state.callers)
+    }
+
+    pub fn result(&self) -> Option<Arc<[u8]>> {
+        self.state.lock().result.clone()
+    }
+
+    /// `{result, late?}` or `{"state": "running"}`.
+    pub fn outcome(&self) -> String {
+        let state = self.state.lock();
+        let Some(result) = &state.result else { return "{\"state\":\"running\"}".into() };
+        let mut out = crate::model::writer::ObjectWriter::with_capacity(result.len() + 64);
+        out.raw("result", result);
+        if let Some(late) = &state.late {
+            out.raw("late", late.as_bytes());
+        }
+        out.finish()
+    }
+}
+
+fn is_navigation(target: &Target) -> bool {
+    target.capability().effect == crate::model::definition::Effect::Navigation
+}
+
+impl Late for Call {
+    /// What a handler answered after its call was over: audited, kept, and never the result.
+    fn late(&self, answer: Answer) {
+        let Some(engine) = self.engine.upgrade() else { return };
+        let Some(target) = self.target() else { return };
+        let outcome = envelope::handler_outcome(answer).and_then(|output| envelope::check_output(&target, output));
+        let mut out = crate::model::writer::ObjectWriter::new();
+        let mut entry = Entry::of_call("late-settlement", &self.ids, &self.bound());
+        match &outcome {
+            Ok(output) => {
+                out.string("status", "ok");
+                entry.status = Some("ok");
+                if let Some(output) = output {
+                    let digest = json::digest_value(output);
+                    out.string("outputDigest", &digest);
+                    entry.output_digest = Some(digest.into());
+                    // What a policy would have looked at first is not shown without it.
+                    if !self.state.lock().guarded {
+                        out.value("output", output);
+                    }
+                }
+            }
+            Err(error) => {
+                out.string("status", "error");
+                out.object("error", |out| error.write(out));
+                entry.status = Some("error");
+                entry.code = Some(error.code.name());
+            }
+        }
+        out.string("at", &time::format(engine.clock.unix()));
+        self.state.lock().late = Some(out.finish());
+        engine.observer.audit(entry);
+    }
+}
+
+/// One who waits for a call: a handle of the host.
+pub struct Caller {
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    result: Option<Arc<[u8]>>,
+    on_result: Option<Hook>,
+    call: Option<Arc<Call>>,
+    /// Ends a joiner's wait.
+    timer: Option<(Arc<Engine>, timer::Key)>,
+    deadlocked: bool,
+}
+
+struct JoinDeadline {
+    caller: Weak<Caller>,
+    deadline_ms: u64,
+}
+
+impl Wake for JoinDeadline {
+    fn wake(self: Arc<Self>) {
+        let Some(caller) = self.caller.upgrade() else { return };
+        let call = caller.state.lock().call.clone();
+        if let Some(call) = call {
+            call.detach(&caller, |call| call.timeout_error(self.deadline_ms));
+        }
+    }
+}
+
+impl Caller {
+    pub fn new(on_result: Option<Hook>) -> Arc<Caller> {
+        Arc::new(Caller { state: Mutex::new(Waiting { on_result, ..Waiting::default() }), changed: Condvar::new() })
+    }
+
+    pub fn wait_for(&self, call: &Arc<Call>) {
+        let mut state = self.state.lock();
+        if state.result.is_none() {
+            state.call = Some(call.clone());
+        }
+    }
+
+    /// A joiner's own deadline ends its own wait.
+    pub fn end_after(self: &Arc<Self>, engine: &Arc<Engine>, deadline_ms: u64) {
+        let due = engine.clock.now().saturating_add(deadline_ms);
+        let wake = Arc::new(JoinDeadline { caller: Arc::downgrade(self), deadline_ms });
+        if deadline_ms == 0 {
+            return wake.wake();
+        }
+        let key = engine.clock.timers().set(due, wake.into());
+        let mut state = self.state.lock();
+        match state.result {
+            None => state.timer = Some((engine.clone(), key)),
+            Some(_) => engine.clock.timers().clear(key),
+        }
+    }
+
+    /// Hands over the result; exactly once.
+    pub fn settle(&self, engine: &Engine, result: Arc<[u8]>) {
+        let (hook, timer, call) = {
+            let mut state = self.state.lock();
+            if state.result.is_some() {
+                return;
+            }
+            state.result = Some(result.clone());
+            (state.on_result.take(), state.timer.take(), state.call.take())
+        };
+        self.changed.notify_all();
+        if let Some((engine, key)) = timer {
+            engine.clock.timers().clear(key);
+        }
+        if let Some(hook) = hook {
+            let label = Label { what: "result", name: "result".into(), phase: None };
+            let mut job = Job::new(&engine.dispatcher, hook, label, result.to_vec());
+            job.call = call.as_ref().map_or(0, |call| call.number);
+            engine.dispatcher.submit(job);
+        }
+    }
+
+    pub fn cancel(self: &Arc<Self>) {
+        let call = self.state.lock().call.clone();
+        if let Some(call) = call {
+            call.detach(self, |call| ErrorPayload::cancelled(call.retry()));
+        }
+    }
+
+    pub fn mark_deadlocked(&self) {
+        self.state.lock().deadlocked = true;
+    }
+
+    pub fn call(&self) -> Option<Arc<Call>> {
+        self.state.lock().call.clone()
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.state.lock().result.is_some()
+    }
+
+    pub fn wait(&self, patience: Patience) -> Result<Arc<[u8]>, ApiError> {
+        let mut state = self.state.lock();
+        let result = patience.wait(&self.changed, &mut state, |state| state.result.clone());
+        if state.deadlocked {
+            return Err(would_deadlock());
+        }
+        result.ok_or_else(|| ApiError::new(Code::Timeout, "The call has not settled yet."))
+    }
+}
+
+pub fn would_deadlock() -> ApiError {
+    ApiError::new(Code::WouldDeadlock, "This thread holds what it would wait for.")
+}
+
+impl Call {
+    /// Tells those who wait on a thread that holds what this call needs.
+    pub fn mark_deadlocked(&self) {
+        let callers = self.state.lock().callers.clone();
+        callers.iter().for_each(|caller| caller.mark_deadlocked());
+    }
+}

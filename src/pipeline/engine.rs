@@ -1,0 +1,123 @@
+//! A registry with the calls that are under way in it.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::call::{Call, Interrupt};
+use super::identity::Dedupe;
+use crate::catalog::{Registration, Status};
+use crate::model::ApiError;
+use crate::model::config::Config;
+use crate::registry::{HostHooks, Registry};
+
+/// What a full registry asks an agent to wait, in milliseconds.
+pub const RETRY_AFTER_MS: u64 = 1000;
+
+pub struct Engine {
+    registry: Registry,
+    pub dedupe: Dedupe,
+    /// Calls that have not settled, by number; at most `maxInFlight`.
+    flights: Mutex<HashMap<u64, Arc<Call>>>,
+    last_number: AtomicU64,
+}
+
+impl Deref for Engine {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl Engine {
+    pub fn new(config: Config, hooks: HostHooks) -> Result<Arc<Engine>, ApiError> {
+        let registry = Registry::new(config, hooks)?;
+        Ok(Arc::new(Engine {
+            dedupe: Dedupe::new(registry.limits()),
+            registry,
+            flights: Mutex::default(),
+            last_number: AtomicU64::new(0),
+        }))
+    }
+
+    /// The number of a call to come. Never 0.
+    pub fn next_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.flights.lock().len()
+    }
+
+    /// Whether a call may be admitted at all: room among those in flight, workers left.
+    pub fn has_room(&self) -> bool {
+        self.in_flight() < self.limits().max_in_flight as usize && !self.dispatcher.exhausted()
+    }
+
+    /// `false` where the registry closed in the meantime.
+    pub fn take_off(&self, call: &Arc<Call>) -> bool {
+        let mut flights = self.flights.lock();
+        if self.is_closed() {
+            return false;
+        }
+        flights.insert(call.number, call.clone());
+        true
+    }
+
+    pub fn land(&self, call: &Call) {
+        let landed = self.flights.lock().remove(&call.number);
+        drop(landed);
+    }
+
+    pub fn flight(&self, number: u64) -> Option<Arc<Call>> {
+        self.flights.lock().get(&number).cloned()
+    }
+
+    /// Interrupts every call that `concerned` picks.
+    pub fn interrupt(&self, interrupt: Interrupt, concerned: impl Fn(&Call) -> bool) {
+        let mut calls: Vec<_> = self.flights.lock().values().filter(|call| concerned(call)).cloned().collect();
+        calls.sort_by_key(|call| call.number);
+        for call in calls {
+            call.interrupt(interrupt);
+        }
+    }
+
+    /// A registration is over: its calls are, too, and the host's functions are let go.
+    pub fn end_registration(&self, registration: &Arc<Registration>, status: Status) {
+        registration.end(status);
+        self.interrupt(Interrupt::Unmounted, |call| call.is_of(&registration.id));
+    }
+
+    /// One consumer is gone (section 10).
+    pub fn end_consumer(&self, consumer_key: &str) {
+        self.interrupt(Interrupt::Cancelled, |call| &*call.ids.consumer.key == consumer_key);
+        self.confirmations.expire_pending(Some(consumer_key));
+        self.rates.forget(consumer_key);
+    }
+
+    /// Begins to close: no new work, everything in flight settles, and once no host code runs any
+    /// more, everything of the host is released.
+    pub fn close(self: &Arc<Self>) {
+        if !self.registry.close() {
+            return;
+        }
+        self.interrupt(Interrupt::Disposed, |_| true);
+        self.confirmations.expire_pending(None);
+        self.observer.close();
+        for registration in self.catalog.clear() {
+            registration.end(Status::Closed);
+        }
+        let unfetched = self.dispatcher.pull.as_ref().map(|pull| pull.close());
+        drop(unfetched);
+        let engine = self.clone();
+        self.dispatcher.at_last(move || {
+            engine.dedupe.clear();
+            engine.confirmations.clear();
+            engine.release_host();
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! Phase 9, execution: the handler runs, within its time.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::call::Stop;
+use super::envelope;
+use super::flight::{Confirmed, EffectiveInput, Flight};
+use crate::catalog::Target;
+use crate::confirm::Evidence;
+use crate::model::definition::{Effect, Kind};
+use crate::model::error::Retry;
+use crate::model::ErrorPayload;
+use crate::runtime::job::{Job, Label};
+use crate::runtime::reply::{Late, Owed};
+use crate::runtime::{Hook, Reply};
+
+/// A reserved approval, until the handler begins or the call ends without it.
+type Held = Arc<Mutex<Option<Evidence>>>;
+
+pub async fn run(
+    flight: &mut Flight,
+    target: &Target,
+    input: &EffectiveInput,
+    evidence: Option<Evidence>,
+) -> Result<Option<Value>, ErrorPayload> {
+    flight.enter(9)?;
+    let engine = flight.engine.clone();
+    let (hook, name) = handler(flight, target)?;
+    let timeout_ms = timeout_ms(flight, target);
+    let confirmed = evidence.as_ref().map(|e| Confirmed { id: e.id.clone(), approved_at: e.approved_at });
+    let host_known = flight.host().await?;
+    drop(host_known);
+    let since = engine.clock.now();
+    let until = since.saturating_add(timeout_ms);
+    let ends = flight.deadline.map_or(until, |deadline| deadline.min(until));
+    let context = flight.call_context(target, confirmed.as_ref(), Some(ends)).await?.into_bytes();
+    let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
+    flight.call.expect_execution(ends, guarded);
+
+    let reply = ask(flight, input, &hook, &name, context, evidence);
+    let answered = flight.answer_until(&reply, until).await;
+    let begun = flight.call.bar();
+    let outcome = match answered {
+        Ok(answer) => envelope::handler_outcome(answer),
+        Err(stop) => {
+            flight.call.signal.raise(&engine.dispatcher);
+            if target.capability().concurrency.hold && matches!(stop, Stop::TimedOut | Stop::Deadline) && begun {
+                hold(flight, &reply);
+            }
+            flight.cut_short = true;
+            Err(match stop {
+                Stop::TimedOut => flight.call.timeout_error(timeout_ms),
+                stop => flight.stopped(stop),
+            })
+        }
+    };
+    flight.execution_ms = if begun { engine.clock.now() - since } else { 0 };
+    abandoned(flight, target, outcome)
+}
+
+/// Sends the handler its call. It begins, and spends the approval, only if the call still stands.
+fn ask(
+    flight: &Flight,
+    input: &EffectiveInput,
+    hook: &Hook,
+    name: &Arc<str>,
+    context: Vec<u8>,
+    evidence: Option<Evidence>,
+) -> Arc<Reply> {
+    let engine = &flight.engine;
+    let call = flight.call.clone();
+    let bounds = engine.answer_bounds(engine.limits().max_output_bytes);
+    let reply = Reply::new(&engine.dispatcher, Owed::Output, bounds, Some(call.signal.clone()));
+    let late: Arc<dyn Late> = call.clone();
+    reply.report_late_to(Arc::downgrade(&late));
+    call.keep_reply(&reply);
+    let label = Label { what: "call", name: name.clone(), phase: None };
+    let mut job = Job::new(&engine.dispatcher, hook.clone(), label, context);
+    job.reply = Some(reply.clone());
+    job.call = call.number;
+    job.extra = input.text.clone();
+    let held: Held = Arc::new(Mutex::new(evidence));
+    job.start = Some(Box::new(move || {
+        let evidence = held.lock().take();
+        // Not begun: the approval goes back as it is dropped.
+        let begins = call.begin();
+        if let (true, Some(evidence)) = (begins, evidence) {
+            evidence.spend();
+        }
+        begins
+    }));
+    engine.dispatcher.submit(job);
+    reply
+}
+
+/// The host's function, and its name for pull dispatch.
+fn handler(flight: &Flight, target: &Target) -> Result<(Hook, Arc<str>), ErrorPayload> {
+    let capability = target.capability();
+    let hook = match capability.kind {
+        Kind::Procedure => flight.engine.executor().map(|executor| executor.hook),
+        _ => target.hooks().and_then(|hooks| hooks.handler.clone()),
+    };
+    match hook {
+        Some(hook) => Ok((hook, capability.id.as_str().into())),
+        // The registration ended a moment ago and has let go of its functions.
+        None => Err(ErrorPayload::unmounted("mid-flight")),
+    }
+}
+
+fn timeout_ms(flight: &Flight, target: &Target) -> u64 {
+    let capability = target.capability();
+    let limits = flight.engine.limits();
+    flight.options.timeout_ms.or(capability.timeout_ms).unwrap_or(match capability.kind {
+        Kind::Observation => limits.observation_timeout_ms,
+        Kind::Action => limits.action_timeout_ms,
+        Kind::Procedure => limits.procedure_timeout_ms,
+    })
+}
+
+/// `onTimeout: "hold"`: the slot stays taken until the handler has really ended.
+fn hold(flight: &mut Flight, reply: &Reply) {
+    if let Some(slot) = flight.slot.take() {
+        flight.slot = reply.hold(Box::new(slot)).and_then(|slot| slot.downcast().ok()).map(|slot| *slot);
+    }
+}
+
+/// A navigation that was told to stop and then refused was abandoned, not failed (AS-NAV-001).
+fn abandoned(
+    flight: &Flight,
+    target: &Target,
+    outcome: Result<Option<Value>, ErrorPayload>,
+) -> Result<Option<Value>, ErrorPayload> {
+    let navigation = target.capability().effect == Effect::Navigation;
+    match outcome {
+        Err(_) if navigation && !flight.cut_short && flight.call.signal.is_raised() => {
+            Err(ErrorPayload::cancelled(Retry::No))
+        }
+        outcome => outcome,
+    }
+}

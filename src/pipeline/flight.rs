@@ -1,0 +1,223 @@
+//! A call under way: what its phases know and share.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::call::{Call, Interrupt, Stop};
+use super::engine::Engine;
+use crate::admit::Slot;
+use crate::catalog::Target;
+use crate::json;
+use crate::model::policy::AuditLevel;
+use crate::model::request::{Options, Request};
+use crate::model::time::{self, UnixMs};
+use crate::model::writer::ObjectWriter;
+use crate::model::ErrorPayload;
+use crate::observe::Entry;
+use crate::policy::{PolicyHooks, context};
+use crate::registry::{Asked, as_context};
+use crate::runtime::clock::Instant;
+use crate::runtime::job::Label;
+use crate::runtime::{Answer, Hook, Reply};
+
+/// The validated effective input: the value, and its canonical text.
+#[derive(Clone)]
+pub struct EffectiveInput {
+    pub value: Arc<Value>,
+    pub text: Arc<[u8]>,
+    pub digest: Arc<str>,
+}
+
+/// Given to handlers of a call that a person confirmed.
+#[derive(Clone)]
+pub struct Confirmed {
+    pub id: String,
+    pub approved_at: UnixMs,
+}
+
+pub struct Flight {
+    pub engine: Arc<Engine>,
+    pub call: Arc<Call>,
+    pub request: Request,
+    pub options: Options,
+    /// Calls whose host code is on the stack of the thread that waits for this one.
+    pub ancestors: Vec<u64>,
+    pub deadline: Option<Instant>,
+    pub phase: u8,
+    /// Ended by something other than its own phases.
+    pub cut_short: bool,
+    host: Option<Arc<Value>>,
+    pub audit_level: AuditLevel,
+    audit_started: bool,
+    /// Host policies that were passed on the way in, outermost first, with their names.
+    pub passed: Vec<(String, Arc<PolicyHooks>)>,
+    pub input: Option<EffectiveInput>,
+    pub slot: Option<Slot>,
+    pub version_before: u64,
+    pub queue_wait_ms: u64,
+    pub execution_ms: u64,
+}
+
+impl Flight {
+    pub fn new(engine: &Arc<Engine>, call: Arc<Call>, request: Request, options: Options, ancestors: Vec<u64>) -> Flight {
+        let deadline = options.deadline_ms.map(|ms| call.started.saturating_add(ms));
+        Flight {
+            engine: engine.clone(),
+            call,
+            request,
+            options,
+            ancestors,
+            deadline,
+            phase: 1,
+            cut_short: false,
+            host: None,
+            audit_level: AuditLevel::Metadata,
+            audit_started: false,
+            passed: Vec::new(),
+            input: None,
+            slot: None,
+            version_before: engine.catalog.version(),
+            queue_wait_ms: 0,
+            execution_ms: 0,
+        }
+    }
+
+    /// Enters a phase; not where the call is over already.
+    pub fn enter(&mut self, phase: u8) -> Result<(), ErrorPayload> {
+        self.phase = phase;
+        if let Some(interrupt) = self.call.interrupted() {
+            return Err(self.stopped(Stop::Interrupted(interrupt)));
+        }
+        match self.deadline {
+            Some(deadline) if self.engine.clock.now() >= deadline => Err(self.stopped(Stop::Deadline)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the agent is told of a wait that was cut short.
+    pub fn stopped(&mut self, stop: Stop) -> ErrorPayload {
+        self.cut_short = true;
+        match stop {
+            Stop::Interrupted(interrupt) => self.call.interrupt_error(interrupt),
+            Stop::Deadline => self.call.timeout_error(self.options.deadline_ms.unwrap_or_default()),
+            Stop::TimedOut => self.call.timeout_error(0),
+        }
+    }
+
+    /// The host context, read at most once.
+    pub async fn host(&mut self) -> Result<Arc<Value>, ErrorPayload> {
+        if let Some(host) = &self.host {
+            return Ok(host.clone());
+        }
+        let asked = match self.engine.context_hook() {
+            Some(hook) => self.ask(&hook, "context", b"{}".to_vec()).await?,
+            None => None,
+        };
+        Ok(self.host.insert(Arc::new(as_context(asked))).clone())
+    }
+
+    /// Asks a hook that must answer before it returns. `None` where it failed or took too long.
+    pub async fn ask(&mut self, hook: &Hook, name: &str, context: Vec<u8>) -> Result<Asked, ErrorPayload> {
+        self.ask_with(hook, name, context, Arc::default()).await
+    }
+
+    pub async fn ask_with(&mut self, hook: &Hook, name: &str, context: Vec<u8>, extra: Arc<[u8]>) -> Result<Asked, ErrorPayload> {
+        let label = Label { what: "hook", name: name.into(), phase: None };
+        let (mut job, reply) = self.engine.immediate(hook, label, context, name_is_look(name));
+        job.call = self.call.number;
+        job.extra = extra;
+        self.engine.dispatcher.submit(job);
+        match self.answer(&reply).await {
+            Ok(answer) => Ok(self.engine.read_answer(name, answer)),
+            Err(Stop::TimedOut) => Ok(self.engine.read_answer(name, Answer::Nothing)),
+            Err(stop) => Err(self.stopped(stop)),
+        }
+    }
+
+    /// Waits for an answer, as long as a decision may take.
+    pub async fn answer(&mut self, reply: &Arc<Reply>) -> Result<Answer, Stop> {
+        let until = self.engine.clock.now().saturating_add(self.engine.limits().policy_timeout_ms);
+        self.answer_until(reply, until).await
+    }
+
+    pub async fn answer_until(&mut self, reply: &Arc<Reply>, until: Instant) -> Result<Answer, Stop> {
+        let answered = poll_fn(|cx| reply.poll(cx.waker()));
+        let settling = self.phase == 10;
+        let deadline = if settling { None } else { self.deadline };
+        // What has executed is settled as it ended; only the end of the registry hurries it.
+        let heeds = |interrupt| !settling || interrupt == Interrupt::Disposed;
+        let waited = self.call.wait(&self.engine, answered, Some(until), deadline, heeds).await;
+        match waited {
+            Ok(answer) => Ok(answer),
+            // Whichever was first counts, also when both came before this poll.
+            Err(stop) => reply.leave().ok_or(stop),
+        }
+    }
+
+    /// The context of policies that have seen the input (AS-INVOKE-002).
+    pub async fn policy_context(&mut self, target: &Target) -> Result<ObjectWriter, ErrorPayload> {
+        let host = self.host().await?;
+        let mut out = context::context(&self.engine, target, &self.call.ids.consumer, &host);
+        if let Some(input) = &self.input {
+            out.string("invocationId", &self.call.ids.invocation_id);
+            out.raw("effectiveInput", &input.text);
+            out.string("issuedDigest", &self.call.ids.issued_digest);
+            out.string("requestDigest", &input.digest);
+        }
+        Ok(out)
+    }
+
+    /// The context of handlers, `bind` and `precondition`.
+    pub async fn call_context(&mut self, target: &Target, confirmed: Option<&Confirmed>, until: Option<Instant>) -> Result<ObjectWriter, ErrorPayload> {
+        let host = self.host().await?;
+        let ids = &self.call.ids;
+        let capability = target.capability();
+        let mut out = ObjectWriter::with_capacity(512);
+        out.string("capabilityId", &capability.id);
+        out.string("registrationId", &target.registration.id);
+        out.string("instanceId", &target.registration.instance_id);
+        out.string("invocationId", &ids.invocation_id);
+        out.string("attemptId", &ids.attempt_id);
+        out.raw("consumer", ids.consumer.json.as_bytes());
+        out.value("host", &host);
+        if let Some(input) = &self.input {
+            out.string("requestDigest", &input.digest);
+        }
+        if let Some(until) = until {
+            let left = until.saturating_sub(self.engine.clock.now());
+            out.string("deadline", &time::format(self.engine.clock.unix().saturating_add(left as i64)));
+        }
+        if let Some(confirmed) = confirmed {
+            out.object("confirmation", |out| {
+                out.string("id", &confirmed.id);
+                out.string("approvedAt", &time::format(confirmed.approved_at));
+            });
+        }
+        if capability.kind == crate::model::definition::Kind::Procedure {
+            out.string("path", &capability.name);
+        }
+        Ok(out)
+    }
+
+    /// Sets how much the audit keeps, and writes the start once it keeps anything.
+    pub fn audit_at(&mut self, level: AuditLevel) {
+        self.audit_level = level;
+        if level != AuditLevel::None && !self.audit_started {
+            self.audit_started = true;
+            self.engine.observer.audit(Entry::of_call("invocation-started", &self.call.ids, &self.call.bound()));
+        }
+    }
+
+    /// The input as issued, made effective with nothing bound or defaulted.
+    pub fn issued_input(&self, value: Value) -> EffectiveInput {
+        let text: Arc<[u8]> = json::canonical(&value).into_bytes().into();
+        EffectiveInput { value: Arc::new(value), text, digest: self.call.ids.issued_digest.as_str().into() }
+    }
+}
+
+/// Hooks that must not look at the surface (they are part of looking at it).
+fn name_is_look(name: &str) -> bool {
+    matches!(name, "when" | "describe" | "on_discovery")
+}

@@ -1,0 +1,278 @@
+//! Phase 1, identity: which call a request is (RFC correction 2, section 7).
+//!
+//! A call is known by its consumer and its id, and is the same call only if it asks for the same.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::call::{Call, Caller};
+use super::engine::{Engine, RETRY_AFTER_MS};
+use super::envelope::Envelope;
+use crate::json;
+use crate::model::request::{Options, Request};
+use crate::model::writer::ObjectWriter;
+use crate::model::{ApiError, ErrorCode, ErrorPayload, Limits};
+use crate::observe::{Bound, CallIds, Entry, Topic};
+use crate::runtime::clock::Instant;
+
+/// A request as it was issued. The fast key finds it, the strong one tells it apart: a crafted
+/// collision of the first can neither join nor replay another request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    fast: u64,
+    strong: [u8; 32],
+}
+
+impl Fingerprint {
+    fn of(request: &Request, input: Option<&[u8]>) -> Fingerprint {
+        // Canonical: members in order, absent ones null.
+        let text = |out: &mut ObjectWriter, key, value: &Option<String>| match value {
+            Some(text) => out.string(key, text),
+            None => out.raw(key, b"null"),
+        };
+        let mut out = ObjectWriter::with_capacity(256 + input.map_or(0, <[u8]>::len));
+        out.string("capabilityId", &request.capability_id);
+        text(&mut out, "confirmationId", &request.confirmation_id);
+        out.raw("input", input.unwrap_or(b"null"));
+        text(&mut out, "instanceId", &request.instance_id);
+        text(&mut out, "registrationId", &request.registration_id);
+        text(&mut out, "surfaceVersion", &request.surface_version);
+        let canonical = out.into_bytes();
+        Fingerprint { fast: json::fnv1a64(&canonical), strong: json::sha256(&canonical) }
+    }
+}
+
+/// The calls of the dedupe window. A pair of strings as key: whatever characters they hold, no two
+/// pairs meet.
+pub struct Dedupe {
+    size: usize,
+    ttl_ms: u64,
+    state: Mutex<State>,
+}
+
+type Key = (Arc<str>, Arc<str>);
+
+#[derive(Default)]
+struct State {
+    records: HashMap<Key, Record>,
+    /// Settled records, least recently used first. Those in flight are not among them, so a long
+    /// call neither counts nor keeps others from being evicted.
+    settled: BTreeMap<u64, Key>,
+    uses: u64,
+}
+
+struct Record {
+    call: Arc<Call>,
+    /// For a settled record: until when it counts, and its place in the order of use.
+    settled: Option<(Instant, u64)>,
+}
+
+enum Known {
+    New,
+    InFlight(Arc<Call>),
+    Settled(Arc<Call>),
+}
+
+impl Dedupe {
+    pub fn new(limits: &Limits) -> Dedupe {
+        Dedupe {
+            size: limits.dedupe_cache_size as usize,
+            ttl_ms: limits.dedupe_cache_ttl_ms,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Finds the record of `key`, or makes `call` the record.
+    fn claim(&self, key: &Key, now: Instant, call: impl FnOnce() -> Arc<Call>) -> (Known, Arc<Call>) {
+        let mut state = self.state.lock();
+        let expired = state.take_expired(key, now);
+        let known = match state.records.get(key) {
+            Some(record) if record.settled.is_none() => Known::InFlight(record.call.clone()),
+            Some(record) => Known::Settled(record.call.clone()),
+            None => Known::New,
+        };
+        let call = match &known {
+            Known::InFlight(call) | Known::Settled(call) => call.clone(),
+            Known::New => {
+                let call = call();
+                state.records.insert(key.clone(), Record { call: call.clone(), settled: None });
+                call
+            }
+        };
+        drop(state);
+        drop(expired);
+        (known, call)
+    }
+
+    /// The record was used: it is the last to be evicted. Its lifetime stays.
+    fn touch(&self, key: &Key) {
+        let mut state = self.state.lock();
+        state.uses += 1;
+        let uses = state.uses;
+        let Some(record) = state.records.get_mut(key) else { return };
+        let Some((until, before)) = record.settled else { return };
+        record.settled = Some((until, uses));
+        state.settled.remove(&before);
+        state.settled.insert(uses, key.clone());
+    }
+
+    /// The call has settled; it stays as a record, or goes.
+    pub fn settle(&self, call: &Call, recorded: bool, now: Instant) {
+        let key = (call.ids.consumer.key.clone(), call.ids.invocation_id.clone());
+        let mut forgotten = Vec::new();
+        let mut state = self.state.lock();
+        if recorded && self.size > 0 {
+            state.uses += 1;
+            let uses = state.uses;
+            if let Some(record) = state.records.get_mut(&key) {
+                record.settled = Some((now.saturating_add(self.ttl_ms), uses));
+                state.settled.insert(uses, key);
+            }
+            while state.settled.len() > self.size {
+                let Some((_, oldest)) = state.settled.pop_first() else { break };
+                forgotten.extend(state.records.remove(&oldest));
+            }
+        } else {
+            forgotten.extend(state.records.remove(&key));
+        }
+        drop(state);
+        drop(forgotten);
+    }
+
+    pub fn find(&self, consumer_key: &Arc<str>, id: &str, now: Instant) -> Option<Arc<Call>> {
+        let key = (consumer_key.clone(), Arc::from(id));
+        let mut state = self.state.lock();
+        let expired = state.take_expired(&key, now);
+        let call = state.records.get(&key).map(|record| record.call.clone());
+        drop(state);
+        drop(expired);
+        call
+    }
+
+    pub fn clear(&self) {
+        let state = std::mem::take(&mut *self.state.lock());
+        drop(state);
+    }
+}
+
+impl State {
+    fn take_expired(&mut self, key: &Key, now: Instant) -> Option<Record> {
+        let (until, uses) = self.records.get(key)?.settled?;
+        if now < until {
+            return None;
+        }
+        self.settled.remove(&uses);
+        self.records.remove(key)
+    }
+}
+
+/// What phase 1 made of a request.
+pub enum Identity {
+    /// A call of its own, to be run.
+    New(Arc<Call>),
+    /// One that is running; the caller waits with the others.
+    Joined(Arc<Call>),
+    /// The caller has its result.
+    Answered,
+}
+
+/// Phase 1: join, replay, conflict, or a new call.
+pub fn identify(
+    engine: &Arc<Engine>,
+    number: u64,
+    request: &mut Request,
+    options: &Options,
+    caller: &Arc<Caller>,
+) -> Result<Identity, ApiError> {
+    let invocation_id: Arc<str> = match request.invocation_id.take() {
+        Some(id) => id.into(),
+        None => engine.random.id("inv_").into(),
+    };
+    let input = request.input.as_ref().map(json::canonical);
+    let fingerprint = Fingerprint::of(request, input.as_deref().map(str::as_bytes));
+    let ids = Arc::new(CallIds {
+        invocation_id: invocation_id.clone(),
+        attempt_id: engine.random.id("att_"),
+        capability_id: request.capability_id.clone(),
+        consumer: options.consumer.clone(),
+        issued_digest: issued_digest(&request.capability_id, input.as_deref().unwrap_or("{}")),
+        traceparent: options.traceparent.clone(),
+    });
+    if !engine.has_room() {
+        refuse(engine, &ids, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
+        return Ok(Identity::Answered);
+    }
+    let key = (options.consumer.key.clone(), invocation_id);
+    let now = engine.clock.now();
+    let make = || Call::new(engine, number, ids.clone(), fingerprint, caller.clone());
+    let (known, call) = engine.dedupe.claim(&key, now, make);
+    match known {
+        Known::New => admit(engine, call, caller),
+        Known::InFlight(_) | Known::Settled(_) if call.fingerprint != fingerprint => {
+            refuse(engine, &ids, caller, &conflict());
+            Ok(Identity::Answered)
+        }
+        Known::InFlight(call) => {
+            caller.wait_for(&call);
+            match call.attach(caller) {
+                None => {
+                    tell(engine, "invocation-joined", &call);
+                    Ok(Identity::Joined(call))
+                }
+                // It settled between the look and the wait.
+                Some(result) => {
+                    tell(engine, "invocation-replayed", &call);
+                    caller.settle(engine, result);
+                    Ok(Identity::Answered)
+                }
+            }
+        }
+        Known::Settled(call) => {
+            engine.dedupe.touch(&key);
+            tell(engine, "invocation-replayed", &call);
+            if let Some(result) = call.result() {
+                caller.settle(engine, result);
+            }
+            Ok(Identity::Answered)
+        }
+    }
+}
+
+fn admit(engine: &Arc<Engine>, call: Arc<Call>, caller: &Arc<Caller>) -> Result<Identity, ApiError> {
+    if !engine.take_off(&call) {
+        engine.dedupe.settle(&call, false, call.started);
+        return Err(ApiError::closed());
+    }
+    caller.wait_for(&call);
+    engine.observer.emit(Topic::All, "invocation-started", |out| call.ids.write(&Bound::default(), out));
+    Ok(Identity::New(call))
+}
+
+/// `sha256:` + hex of canonical `{capabilityId, input}`; `input` is canonical already.
+pub fn issued_digest(capability_id: &str, input: &str) -> String {
+    let mut out = ObjectWriter::with_capacity(capability_id.len() + input.len() + 32);
+    out.string("capabilityId", capability_id);
+    out.raw("input", input.as_bytes());
+    json::digest(&out.into_bytes())
+}
+
+/// The RFC's words. Nothing about the earlier request is in it.
+fn conflict() -> ErrorPayload {
+    ErrorPayload::new(ErrorCode::InvocationConflict, "This invocation id was already used for a different request.")
+        .details(json!({ "reason": "id-reused-with-different-request" }))
+}
+
+/// A result without a call: neither started nor settled, and never recorded.
+fn refuse(engine: &Engine, ids: &CallIds, caller: &Caller, error: &ErrorPayload) {
+    let envelope = Envelope { ids, bound: &Bound::default(), version: engine.catalog.version(), changed: false };
+    caller.settle(engine, envelope.error(error).into());
+}
+
+fn tell(engine: &Engine, kind: &'static str, call: &Call) {
+    let bound = call.bound();
+    engine.observer.emit(Topic::All, kind, |out| call.ids.write(&bound, out));
+    engine.observer.audit(Entry::of_call(kind, &call.ids, &bound));
+}

@@ -1,0 +1,73 @@
+//! One invocation: ten phases, in an order that never changes (RFC correction 1, section 6).
+//!
+//! The first phase that fails gives the result. What a call holds (its slot, its approval, its
+//! record) is given up when the value that stands for it is dropped, whatever way the call ends.
+
+mod admission;
+mod approval;
+mod authority;
+mod availability;
+pub mod call;
+pub mod engine;
+pub mod envelope;
+mod execution;
+mod flight;
+pub mod identity;
+mod input;
+mod precondition;
+mod resolution;
+mod settlement;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::model::request::{Options, Request};
+use crate::model::{ApiError, ErrorPayload};
+use crate::runtime::task;
+use call::{Call, Caller};
+use engine::Engine;
+use flight::Flight;
+use identity::Identity;
+
+/// Starts a call for `caller`, who may find that it runs already or has its result. Gives the call
+/// that the caller waits for.
+pub fn invoke(
+    engine: &Arc<Engine>,
+    number: u64,
+    mut request: Request,
+    options: Options,
+    caller: &Arc<Caller>,
+    ancestors: Vec<u64>,
+) -> Result<Option<Arc<Call>>, ApiError> {
+    match identity::identify(engine, number, &mut request, &options, caller)? {
+        Identity::New(call) => {
+            task::spawn(&engine.dispatcher, run(Flight::new(engine, call.clone(), request, options, ancestors)));
+            Ok(Some(call))
+        }
+        Identity::Joined(call) => {
+            if let Some(deadline_ms) = options.deadline_ms {
+                caller.end_after(engine, deadline_ms);
+            }
+            Ok(Some(call))
+        }
+        Identity::Answered => Ok(None),
+    }
+}
+
+async fn run(mut flight: Flight) {
+    let outcome = execute(&mut flight).await;
+    settlement::settle(flight, outcome).await;
+}
+
+/// Phases 2 to 9; [`identity`] came before, [`settlement`] comes after.
+async fn execute(flight: &mut Flight) -> Result<Option<Value>, ErrorPayload> {
+    let target = resolution::resolve(flight).await?;
+    availability::check(flight, &target).await?;
+    authority::authorize(flight, &target).await?;
+    let input = input::make_effective(flight, &target).await?;
+    let evidence = approval::approve(flight, &target, &input).await?;
+    precondition::check(flight, &target, &input).await?;
+    admission::admit(flight, &target).await?;
+    execution::run(flight, &target, &input, evidence).await
+}

@@ -1,0 +1,199 @@
+//! How one registry's host is called, and whether anything of it is still going on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::job::Job;
+use super::local::{self, Role};
+use super::pool::Pool;
+use super::pull::Pull;
+
+pub struct Dispatcher {
+    pub pool: Arc<Pool>,
+    /// Set where the host fetches its work instead of being called.
+    pub pull: Option<Pull>,
+    /// Futures woken and host code submitted or running.
+    busy: AtomicUsize,
+    /// Someone wants to know when `busy` reaches zero.
+    watched: AtomicBool,
+    idle: Mutex<Idle>,
+    changed: Condvar,
+    /// Workers whose callback outlived its call.
+    stuck: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Idle {
+    watchers: usize,
+    /// Runs once, when the registry is closing and the last host code has returned.
+    at_last: Option<Box<dyn FnOnce() + Send>>,
+    closed: bool,
+}
+
+/// How long to wait: -1 for ever, 0 not at all, else milliseconds of real time.
+#[derive(Clone, Copy)]
+pub struct Patience(Option<Instant>);
+
+impl Patience {
+    pub fn new(timeout_ms: i64) -> Patience {
+        match u64::try_from(timeout_ms) {
+            Err(_) => Patience(None),
+            // A wait longer than the clock can count is a wait for ever.
+            Ok(ms) => Patience(Instant::now().checked_add(Duration::from_millis(ms))),
+        }
+    }
+
+    pub fn endless(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Waits on `changed` until `ready` gives something, or patience ends.
+    pub fn wait<T, R>(
+        self,
+        changed: &Condvar,
+        state: &mut parking_lot::MutexGuard<'_, T>,
+        mut ready: impl FnMut(&mut T) -> Option<R>,
+    ) -> Option<R> {
+        loop {
+            if let Some(value) = ready(state) {
+                return Some(value);
+            }
+            match self.0 {
+                None => changed.wait(state),
+                Some(until) => {
+                    if changed.wait_until(state, until).timed_out() {
+                        return ready(state);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Dispatcher {
+    pub fn new(pool: Arc<Pool>, pull: bool) -> Arc<Dispatcher> {
+        Arc::new(Dispatcher {
+            pool,
+            pull: pull.then(Pull::default),
+            busy: AtomicUsize::new(0),
+            watched: AtomicBool::new(false),
+            idle: Mutex::default(),
+            changed: Condvar::new(),
+            stuck: AtomicUsize::new(0),
+        })
+    }
+
+    /// Sends host code to where it runs: this thread if it drives the call, a worker, or the host.
+    pub fn submit(self: &Arc<Self>, job: Job) {
+        match &self.pull {
+            Some(_) if job.immediate && local::role() == Role::Host => {
+                self.begin();
+                local::push_hook(job);
+            }
+            // Not counted as busy: it is the host's turn now.
+            Some(pull) => pull.push(job),
+            None => {
+                self.begin();
+                if let Some(job) = local::keep_own(job) {
+                    self.pool.send(job);
+                }
+            }
+        }
+    }
+
+    /// For a job that is counted already and comes from its table's queue.
+    pub(super) fn resubmit(self: &Arc<Self>, job: Job) {
+        match &self.pull {
+            Some(pull) => {
+                self.done();
+                pull.push(job);
+            }
+            None => self.pool.send(job),
+        }
+    }
+
+    pub fn begin(&self) {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn done(self: &Arc<Self>) {
+        if self.busy.fetch_sub(1, Ordering::AcqRel) == 1 && self.watched.load(Ordering::Acquire) {
+            self.became_idle();
+        }
+    }
+
+    fn became_idle(self: &Arc<Self>) {
+        let at_last = {
+            let mut idle = self.idle.lock();
+            self.changed.notify_all();
+            match self.busy.load(Ordering::Acquire) {
+                0 => idle.at_last.take(),
+                _ => None,
+            }
+        };
+        if let Some(at_last) = at_last {
+            let dispatcher = self.clone();
+            at_last();
+            // Behind whatever `at_last` released.
+            local::later(move || {
+                dispatcher.idle.lock().closed = true;
+                dispatcher.changed.notify_all();
+            });
+        }
+    }
+
+    /// Waits until nothing is ready to run. `false` when patience ended first.
+    pub fn wait_quiet(&self, patience: Patience) -> bool {
+        local::drain();
+        self.watched.store(true, Ordering::Release);
+        let mut idle = self.idle.lock();
+        idle.watchers += 1;
+        let quiet = self.pool.blocking(|| {
+            let ready = |_: &mut Idle| (self.busy.load(Ordering::Acquire) == 0).then_some(());
+            patience.wait(&self.changed, &mut idle, ready).is_some()
+        });
+        idle.watchers -= 1;
+        if idle.watchers == 0 && idle.at_last.is_none() && !idle.closed {
+            self.watched.store(false, Ordering::Release);
+        }
+        quiet
+    }
+
+    /// Has `f` run once, as soon as no host code of this registry runs or is about to.
+    pub fn at_last(self: &Arc<Self>, f: impl FnOnce() + Send + 'static) {
+        self.begin();
+        self.idle.lock().at_last = Some(Box::new(f));
+        self.watched.store(true, Ordering::Release);
+        self.done();
+    }
+
+    /// Waits until what [`Dispatcher::at_last`] was given has run.
+    pub fn wait_closed(&self, patience: Patience) -> bool {
+        local::drain();
+        let mut idle = self.idle.lock();
+        self.pool.blocking(|| {
+            patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some()
+        })
+    }
+
+    /// A callback on a worker outlived its call: another worker takes the place, up to a bound.
+    pub(super) fn worker_stuck(&self) {
+        if self.stuck.fetch_add(1, Ordering::AcqRel) < self.pool.config().max_replacement_workers {
+            self.pool.add_worker();
+        }
+    }
+
+    pub(super) fn worker_back(&self) {
+        if self.stuck.fetch_sub(1, Ordering::AcqRel) <= self.pool.config().max_replacement_workers {
+            self.pool.remove_worker();
+        }
+    }
+
+    /// Callbacks that hang have used up the replacements: the registry takes no new calls.
+    pub fn exhausted(&self) -> bool {
+        self.stuck.load(Ordering::Acquire) > self.pool.config().max_replacement_workers
+    }
+}

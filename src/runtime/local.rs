@@ -1,0 +1,210 @@
+//! What this thread is doing: the futures it has woken, the host code on its stack.
+//!
+//! A future is polled on the thread that woke it, when the outermost [`Scope`] on that thread's
+//! stack ends. So a poll never runs under a lock, never inside another poll, and a call that the
+//! host answers at once never changes threads.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_task::Runnable;
+
+use super::dispatch::Dispatcher;
+use super::host::Serial;
+use super::job::Job;
+
+/// Deepest nesting of host code that calls us that calls host code.
+pub const MAX_FRAMES: usize = 32;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A thread of the host.
+    Host,
+    Worker,
+    /// The timer thread: it polls, and never runs host code.
+    Timer,
+}
+
+/// Host code on the stack.
+#[derive(Clone)]
+pub struct Frame {
+    pub dispatcher: Arc<Dispatcher>,
+    /// The call it belongs to; 0 where there is none.
+    pub call: u64,
+    pub serial: Option<Arc<Serial>>,
+    /// The hook must not look at the surface (`when`, `describe`, `on_discovery`).
+    pub looking: bool,
+}
+
+#[derive(Default)]
+struct Local {
+    scopes: Cell<usize>,
+    woken: RefCell<VecDeque<(Runnable, Arc<Dispatcher>)>>,
+    /// Hooks of a pull registry that cannot be deferred: run here, at the end of the scope.
+    hooks: RefCell<VecDeque<Job>>,
+    /// Host code of the call that this thread is driving.
+    own: RefCell<VecDeque<Job>>,
+    garbage: RefCell<Vec<Box<dyn FnOnce() + Send>>>,
+    frames: RefCell<Vec<Frame>>,
+    driving: Cell<u64>,
+    role: Cell<Option<Role>>,
+}
+
+thread_local! {
+    static LOCAL: Local = Local::default();
+}
+
+/// Open while library code is on the stack; see [`enter`].
+pub struct Scope(());
+
+/// Opens a scope. When the outermost one of this stack frame ends, what was woken is polled and
+/// what was released is destroyed.
+pub fn enter() -> Scope {
+    LOCAL.with(|local| local.scopes.set(local.scopes.get() + 1));
+    Scope(())
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        // Not while a panic unwinds: what was woken stays for the next scope.
+        if LOCAL.with(|local| local.scopes.get()) == 1 && !std::thread::panicking() {
+            drain();
+        }
+        LOCAL.with(|local| local.scopes.set(local.scopes.get() - 1));
+    }
+}
+
+/// Runs `f` on this thread once no lock is held and no poll runs.
+pub fn later(f: impl FnOnce() + Send + 'static) {
+    let _scope = enter();
+    LOCAL.with(|local| local.garbage.borrow_mut().push(Box::new(f)));
+}
+
+pub fn set_role(role: Role) {
+    LOCAL.with(|local| local.role.set(Some(role)));
+}
+
+pub fn role() -> Role {
+    LOCAL.with(|local| local.role.get().unwrap_or(Role::Host))
+}
+
+pub(super) fn wake(runnable: Runnable, dispatcher: Arc<Dispatcher>) {
+    let _scope = enter();
+    LOCAL.with(|local| local.woken.borrow_mut().push_back((runnable, dispatcher)));
+}
+
+pub(super) fn push_hook(job: Job) {
+    let _scope = enter();
+    LOCAL.with(|local| local.hooks.borrow_mut().push_back(job));
+}
+
+/// Keeps `job` on this thread when the thread is driving its call.
+pub(super) fn keep_own(job: Job) -> Option<Job> {
+    LOCAL.with(|local| {
+        if job.call == 0 || local.driving.get() != job.call {
+            return Some(job);
+        }
+        local.own.borrow_mut().push_back(job);
+        None
+    })
+}
+
+/// The next host code of `call` that was kept for this thread.
+pub fn take_own(call: u64) -> Option<Job> {
+    LOCAL.with(|local| {
+        let mut own = local.own.borrow_mut();
+        let at = own.iter().position(|job| job.call == call)?;
+        own.remove(at)
+    })
+}
+
+/// Marks this thread as driving `call` while the result lives.
+pub struct Driving {
+    before: u64,
+}
+
+pub fn drive(call: u64) -> Driving {
+    LOCAL.with(|local| Driving { before: local.driving.replace(call) })
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        LOCAL.with(|local| local.driving.set(self.before));
+    }
+}
+
+/// Polls what was woken on this thread and destroys what was released, until nothing is left. For
+/// threads that are about to wait; a [`Scope`] does it when it ends.
+pub fn drain() {
+    loop {
+        let woken = LOCAL.with(|local| local.woken.borrow_mut().pop_front());
+        if let Some((runnable, dispatcher)) = woken {
+            runnable.run();
+            dispatcher.done();
+            continue;
+        }
+        let hook = LOCAL.with(|local| local.hooks.borrow_mut().pop_front());
+        if let Some(job) = hook {
+            job.run();
+            continue;
+        }
+        let garbage = LOCAL.with(|local| std::mem::take(&mut *local.garbage.borrow_mut()));
+        if garbage.is_empty() {
+            return;
+        }
+        // In order: what says that all is released comes after what is.
+        let destroy = move || garbage.into_iter().for_each(|destroy| destroy());
+        match role() {
+            // A destroy is host code, and the timer thread runs none.
+            Role::Timer => super::pool::run_on_worker(Box::new(destroy)),
+            _ => host_code(None, destroy),
+        }
+    }
+}
+
+/// Runs host code: whatever it calls of ours starts with a stack frame of its own.
+pub fn host_code(frame: Option<Frame>, f: impl FnOnce()) {
+    let pushed = frame.is_some();
+    let scopes = LOCAL.with(|local| {
+        local.frames.borrow_mut().extend(frame);
+        local.scopes.replace(0)
+    });
+    f();
+    LOCAL.with(|local| {
+        local.scopes.set(scopes);
+        if pushed {
+            local.frames.borrow_mut().pop();
+        }
+    });
+}
+
+/// Calls whose host code is on this thread's stack, outermost first.
+pub fn stacked_calls(dispatcher: &Arc<Dispatcher>) -> Vec<u64> {
+    LOCAL.with(|local| {
+        let frames = local.frames.borrow();
+        frames.iter().filter(|f| Arc::ptr_eq(&f.dispatcher, dispatcher) && f.call != 0).map(|f| f.call).collect()
+    })
+}
+
+/// Whether host code of this registry is on this thread's stack.
+pub fn inside(dispatcher: &Arc<Dispatcher>) -> bool {
+    any_frame(|frame| Arc::ptr_eq(&frame.dispatcher, dispatcher))
+}
+
+/// Whether a hook that must not look at the surface is on this thread's stack.
+pub fn looking(dispatcher: &Arc<Dispatcher>) -> bool {
+    any_frame(|frame| frame.looking && Arc::ptr_eq(&frame.dispatcher, dispatcher))
+}
+
+pub fn holds_serial(serial: &Arc<Serial>) -> bool {
+    any_frame(|frame| frame.serial.as_ref().is_some_and(|held| Arc::ptr_eq(held, serial)))
+}
+
+pub fn depth() -> usize {
+    LOCAL.with(|local| local.frames.borrow().len())
+}
+
+fn any_frame(test: impl Fn(&Frame) -> bool) -> bool {
+    LOCAL.with(|local| local.frames.borrow().iter().any(test))
+}

@@ -1,0 +1,220 @@
+//! The process's one pool: workers for host code and a timer thread. The only global state.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender};
+use once_cell::race::OnceBox;
+use parking_lot::Mutex;
+
+use super::clock;
+use super::job::Job;
+use super::local::{self, Role};
+use super::timer::Timers;
+use crate::model::config::PoolConfig;
+use crate::model::{ApiError, Code};
+
+/// Most threads that stand in for workers that wait, over all registries.
+const MAX_WORKERS: usize = 1024;
+
+pub struct Pool {
+    config: PoolConfig,
+    send: Sender<Work>,
+    receive: Receiver<Work>,
+    timers: Timers,
+    origin: Instant,
+    started: AtomicBool,
+    workers: Mutex<Workers>,
+}
+
+#[derive(Default)]
+struct Workers {
+    live: usize,
+    wanted: usize,
+}
+
+enum Work {
+    Job(Job),
+    Run(Box<dyn FnOnce() + Send>),
+}
+
+/// One pool for each process: a forked child finds no thread of its parent's pool and makes its own.
+/// A list that only grows needs no lock that a fork could leave taken.
+struct Node {
+    process: u32,
+    pool: Arc<Pool>,
+    next: OnceBox<Node>,
+}
+
+static FIRST: OnceBox<Node> = OnceBox::new();
+
+impl Pool {
+    /// The pool of this process, made as `config` says if it is the first call; tells whether it was.
+    pub fn get(config: Option<PoolConfig>) -> Result<(Arc<Pool>, bool), ApiError> {
+        let process = std::process::id();
+        let mut place = &FIRST;
+        loop {
+            let node = place.get_or_init(|| {
+                let pool = Pool::new(config.unwrap_or_default());
+                Box::new(Node { process, pool: Arc::new(pool), next: OnceBox::new() })
+            });
+            if node.process == process {
+                let first = node.pool.start()?;
+                return Ok((node.pool.clone(), first));
+            }
+            place = &node.next;
+        }
+    }
+
+    fn new(config: PoolConfig) -> Pool {
+        // Unbounded as a channel, bounded by admission: a job belongs to an admitted call, to a
+        // listener with at most one job out, or to a callback that is being released.
+        let (send, receive) = crossbeam_channel::unbounded();
+        Pool {
+            config,
+            send,
+            receive,
+            timers: Timers::default(),
+            origin: Instant::now(),
+            started: AtomicBool::new(false),
+            workers: Mutex::default(),
+        }
+    }
+
+    fn start(self: &Arc<Self>) -> Result<bool, ApiError> {
+        if self.started.swap(true, Ordering::AcqRel) {
+            return Ok(false);
+        }
+        let timers = self.clone();
+        spawn("agent-surface-timer", move || timers.run_timers())?;
+        for _ in 0..self.config.workers {
+            self.workers.lock().wanted += 1;
+            self.spawn_worker()?;
+        }
+        Ok(true)
+    }
+
+    pub fn config(&self) -> &PoolConfig {
+        &self.config
+    }
+
+    pub fn now(&self) -> clock::Instant {
+        self.origin.elapsed().as_millis() as clock::Instant
+    }
+
+    pub fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    pub fn workers(&self) -> usize {
+        self.workers.lock().live
+    }
+
+    pub fn send(&self, job: Job) {
+        // The receiver lives as long as the pool, so this cannot fail.
+        let _ = self.send.send(Work::Job(job));
+    }
+
+    /// Waits without taking a worker away from the others.
+    pub fn blocking<R>(self: &Arc<Self>, wait: impl FnOnce() -> R) -> R {
+        let worker = local::role() == Role::Worker;
+        if worker {
+            self.add_worker();
+        }
+        let result = wait();
+        if worker {
+            self.remove_worker();
+        }
+        result
+    }
+
+    pub fn add_worker(self: &Arc<Self>) {
+        {
+            let mut workers = self.workers.lock();
+            workers.wanted += 1;
+            if workers.live >= workers.wanted || workers.live >= MAX_WORKERS {
+                return;
+            }
+        }
+        // Without a thread to be had, the others go on alone.
+        let _ = self.spawn_worker();
+    }
+
+    pub fn remove_worker(&self) {
+        self.workers.lock().wanted -= 1;
+    }
+
+    fn spawn_worker(self: &Arc<Self>) -> Result<(), ApiError> {
+        self.workers.lock().live += 1;
+        let pool = self.clone();
+        let spawned = spawn("agent-surface-worker", move || pool.run_jobs());
+        if spawned.is_err() {
+            self.workers.lock().live -= 1;
+        }
+        spawned
+    }
+
+    fn run_jobs(&self) {
+        local::set_role(Role::Worker);
+        while let Ok(work) = self.receive.recv() {
+            // A panic of ours ends the job, not the worker.
+            let _ = catch_unwind(AssertUnwindSafe(|| run(work)));
+            let mut workers = self.workers.lock();
+            if workers.live > workers.wanted {
+                workers.live -= 1;
+                return;
+            }
+        }
+    }
+
+    fn run_timers(&self) {
+        local::set_role(Role::Timer);
+        loop {
+            self.timers.wait_due(|| self.now());
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                while let Some(waker) = self.timers.take_due(self.now()) {
+                    let _scope = local::enter();
+                    waker.wake();
+                }
+            }));
+        }
+    }
+}
+
+/// Runs one piece of host code, and then what follows from it for the same call.
+fn run(work: Work) {
+    match work {
+        Work::Run(destroy) => {
+            let _scope = local::enter();
+            local::host_code(None, destroy);
+        }
+        Work::Job(job) => run_call(job),
+    }
+}
+
+/// Runs `job` and every job of the same call that this thread gets as a consequence.
+pub fn run_call(job: Job) {
+    let call = job.call;
+    let _driving = local::drive(call);
+    let mut next = Some(job);
+    while let Some(job) = next {
+        let scope = local::enter();
+        job.run();
+        drop(scope);
+        next = local::take_own(call);
+    }
+}
+
+/// For host code that came up on the timer thread.
+pub(super) fn run_on_worker(destroy: Box<dyn FnOnce() + Send>) {
+    if let Ok((pool, _)) = Pool::get(None) {
+        let _ = pool.send.send(Work::Run(destroy));
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), ApiError> {
+    let spawned = std::thread::Builder::new().name(name.into()).spawn(run);
+    spawned.map(drop).map_err(|_| ApiError::new(Code::Limit, "The system gives no more threads."))
+}

@@ -1,0 +1,357 @@
+//! One owed answer: given once, by whoever is asked, from any thread, in time or late.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Poll, Waker};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::dispatch::Dispatcher;
+use super::host::Hook;
+use super::local::Role;
+use super::signal::Signal;
+use crate::json::{self, Bounds, JsonErrorKind};
+use crate::model::fields::json_error;
+use crate::model::{ApiError, Code};
+
+/// What kind of answer is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owed {
+    /// A JSON value, before the callback returns.
+    Value,
+    /// The output of a handler, or its error; may be deferred.
+    Output,
+    /// Allow or deny; may be deferred. With `confirm`, a person may be asked as well.
+    Decision { confirm: bool },
+}
+
+#[derive(Debug)]
+pub enum Answer {
+    Json(Value),
+    /// Completed without output.
+    Empty,
+    /// A failure; the payload where one was given.
+    Error(Option<Value>),
+    Allow,
+    Deny(Option<Value>),
+    Confirm(Option<String>),
+    /// The callback returned and nobody answered.
+    Nothing,
+    /// An answer of another kind than the one owed, or deferred where that is not possible.
+    Misused,
+    Malformed,
+    TooLarge,
+}
+
+/// Told what a handler answered after its call was over.
+pub trait Late: Send + Sync {
+    fn late(&self, answer: Answer);
+}
+
+pub struct Reply {
+    owed: Owed,
+    bounds: Bounds,
+    dispatcher: Arc<Dispatcher>,
+    signal: Option<Arc<Signal>>,
+    late: OnceLock<Weak<dyn Late>>,
+    state: Mutex<State>,
+    /// The C handle, freed with this value.
+    pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+struct State {
+    stage: Stage,
+    waker: Option<Waker>,
+    deferred: bool,
+    /// Where the callback runs, while it does.
+    running: Option<Role>,
+    /// The callback outlived its call on a worker.
+    stuck: bool,
+    /// Kept until a handler that outlives its call has really ended.
+    held: Option<Box<dyn Any + Send>>,
+}
+
+enum Stage {
+    Open,
+    Answered(Answer),
+    Taken,
+    /// The call went on without it. `told` once the late answer has come.
+    Left { told: bool },
+}
+
+impl Reply {
+    pub fn new(
+        dispatcher: &Arc<Dispatcher>,
+        owed: Owed,
+        bounds: Bounds,
+        signal: Option<Arc<Signal>>,
+    ) -> Arc<Reply> {
+        Arc::new(Reply {
+            owed,
+            bounds,
+            dispatcher: dispatcher.clone(),
+            signal,
+            late: OnceLock::new(),
+            state: Mutex::new(State {
+                stage: Stage::Open,
+                waker: None,
+                deferred: false,
+                running: None,
+                stuck: false,
+                held: None,
+            }),
+            attachment: OnceLock::new(),
+        })
+    }
+
+    // What the host does.
+
+    /// Answers with a JSON value; empty text completes without output.
+    pub fn json(&self, text: &[u8]) -> Result<(), ApiError> {
+        if matches!(self.owed, Owed::Decision { .. }) {
+            return self.misuse("Answer this hook with allow, deny or confirm.");
+        }
+        if text.is_empty() && self.owed == Owed::Output {
+            return self.give(Answer::Empty);
+        }
+        match json::parse(text, &self.bounds) {
+            Ok(value) => self.give(Answer::Json(value)),
+            Err(error) => {
+                let answer = match error.kind {
+                    JsonErrorKind::Size => Answer::TooLarge,
+                    _ => Answer::Malformed,
+                };
+                self.give(answer)?;
+                Err(json_error(error))
+            }
+        }
+    }
+
+    /// Answers that it failed; empty text says no more than that.
+    pub fn error(&self, payload: &[u8]) -> Result<(), ApiError> {
+        if matches!(self.owed, Owed::Decision { .. }) {
+            return self.misuse("Answer this hook with allow, deny or confirm.");
+        }
+        let (payload, problem) = self.payload(payload);
+        self.give(Answer::Error(payload))?;
+        problem.map_or(Ok(()), Err)
+    }
+
+    pub fn allow(&self) -> Result<(), ApiError> {
+        match self.owed {
+            Owed::Decision { .. } => self.give(Answer::Allow),
+            _ => self.misuse("Only the authorize and invoke hooks of a policy allow."),
+        }
+    }
+
+    /// Denies; empty text is a plain `NOT_AUTHORIZED`.
+    pub fn deny(&self, payload: &[u8]) -> Result<(), ApiError> {
+        if !matches!(self.owed, Owed::Decision { .. }) {
+            return self.misuse("Only the authorize and invoke hooks of a policy deny.");
+        }
+        let (payload, problem) = self.payload(payload);
+        self.give(Answer::Deny(payload))?;
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// Asks for a person's confirmation; `summary` may be empty.
+    pub fn confirm(&self, summary: &[u8]) -> Result<(), ApiError> {
+        if self.owed != (Owed::Decision { confirm: true }) {
+            return self.misuse("Only the invoke hook of a policy asks for confirmation.");
+        }
+        match std::str::from_utf8(summary) {
+            Ok(text) => self.give(Answer::Confirm((!text.is_empty()).then(|| text.to_string()))),
+            Err(_) => {
+                self.give(Answer::Misused)?;
+                Err(ApiError::new(Code::Utf8, "The summary is not UTF-8."))
+            }
+        }
+    }
+
+    /// Promises an answer after the callback has returned.
+    pub fn defer(&self) -> Result<(), ApiError> {
+        if self.owed == Owed::Value {
+            return self.misuse("Answer this hook before its callback returns; it cannot be deferred.");
+        }
+        let mut state = self.state.lock();
+        match state.stage {
+            Stage::Open => {
+                state.deferred = true;
+                Ok(())
+            }
+            Stage::Left { told: false } => {
+                state.deferred = true;
+                Err(late())
+            }
+            _ => Err(settled()),
+        }
+    }
+
+    pub fn aborted(&self) -> Result<bool, ApiError> {
+        match &self.signal {
+            Some(signal) => Ok(signal.is_raised()),
+            None => Ok(false),
+        }
+    }
+
+    /// Has `hook` called when the call is aborted, at once if it was.
+    pub fn on_abort(&self, hook: Hook) -> Result<(), ApiError> {
+        let Some(signal) = &self.signal else {
+            return Err(ApiError::new(Code::Argument, "This hook belongs to no call that could be aborted."));
+        };
+        match signal.notify(&self.dispatcher, hook) {
+            true => Ok(()),
+            false => Err(ApiError::new(Code::Limit, "This call has all the abort notices it may have.")),
+        }
+    }
+
+    /// A payload that is no JSON leaves an untyped failure, and the host is told.
+    fn payload(&self, text: &[u8]) -> (Option<Value>, Option<ApiError>) {
+        if text.is_empty() {
+            return (None, None);
+        }
+        match json::parse(text, &self.bounds) {
+            Ok(value) => (Some(value), None),
+            Err(error) => (None, Some(json_error(error))),
+        }
+    }
+
+    fn misuse(&self, message: &str) -> Result<(), ApiError> {
+        self.give(Answer::Misused)?;
+        Err(ApiError::new(Code::Argument, message))
+    }
+
+    fn give(&self, answer: Answer) -> Result<(), ApiError> {
+        let mut state = self.state.lock();
+        match state.stage {
+            Stage::Open => {
+                state.stage = Stage::Answered(answer);
+                let waker = state.waker.take();
+                drop(state);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                Ok(())
+            }
+            Stage::Left { told: false } => {
+                state.stage = Stage::Left { told: true };
+                let held = state.held.take();
+                drop(state);
+                drop(held);
+                self.tell_late(answer);
+                Err(late())
+            }
+            Stage::Answered(_) | Stage::Taken | Stage::Left { told: true } => Err(settled()),
+        }
+    }
+
+    fn tell_late(&self, answer: Answer) {
+        if let Some(late) = self.late.get().and_then(Weak::upgrade) {
+            late.late(answer);
+        }
+    }
+
+    // What the thread that runs the callback does.
+
+    pub(super) fn started(&self, role: Role) {
+        self.state.lock().running = Some(role);
+    }
+
+    /// Fetched by the host, which answers when it likes.
+    pub(super) fn handed_out(&self) {
+        self.state.lock().deferred = true;
+    }
+
+    /// The callback has returned.
+    pub(super) fn returned(&self) {
+        let (stuck, unanswered) = {
+            let mut state = self.state.lock();
+            state.running = None;
+            let ended = !state.deferred && matches!(state.stage, Stage::Open | Stage::Left { told: false });
+            (std::mem::take(&mut state.stuck), ended)
+        };
+        if unanswered {
+            // Nobody is told: the callback that failed to answer is gone.
+            let _ = self.give(Answer::Nothing);
+        }
+        if stuck {
+            self.dispatcher.worker_back();
+        }
+    }
+
+    /// The job came too late to run at all.
+    pub(super) fn skipped(&self) {
+        self.state.lock().stage = Stage::Left { told: true };
+    }
+
+    // What the call does.
+
+    pub fn poll(&self, waker: &Waker) -> Poll<Answer> {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut state.stage, Stage::Taken) {
+            Stage::Answered(answer) => Poll::Ready(answer),
+            stage => {
+                state.stage = stage;
+                if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+                    state.waker = Some(waker.clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The answer of a hook that was run on this thread.
+    pub fn take(&self) -> Answer {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut state.stage, Stage::Taken) {
+            Stage::Answered(answer) => answer,
+            _ => Answer::Nothing,
+        }
+    }
+
+    /// Goes on without the answer; the answer after all, if it came just now.
+    pub fn leave(&self) -> Option<Answer> {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut state.stage, Stage::Left { told: false }) {
+            Stage::Answered(answer) => {
+                state.stage = Stage::Taken;
+                return Some(answer);
+            }
+            Stage::Open => {}
+            stage => state.stage = stage,
+        }
+        state.waker = None;
+        if state.running == Some(Role::Worker) {
+            state.stuck = true;
+            drop(state);
+            self.dispatcher.worker_stuck();
+        }
+        None
+    }
+
+    /// Whom to tell of an answer that comes after [`Reply::leave`]. Once.
+    pub fn report_late_to(&self, late: Weak<dyn Late>) {
+        let _ = self.late.set(late);
+    }
+
+    /// Keeps `thing` until the handler has ended; gives it back where it has ended already.
+    pub fn hold(&self, thing: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
+        let mut state = self.state.lock();
+        match state.stage {
+            Stage::Left { told: false } => {
+                state.held = Some(thing);
+                None
+            }
+            _ => Some(thing),
+        }
+    }
+}
+
+fn late() -> ApiError {
+    ApiError::new(Code::Late, "The call was over before this answer.")
+}
+
+fn settled() -> ApiError {
+    ApiError::new(Code::Settled, "This was answered before.")
+}

@@ -1,0 +1,72 @@
+//! The abort signal of one call: what its handler can ask, or be told.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::dispatch::Dispatcher;
+use super::host::Hook;
+use super::job::Job;
+
+/// Most notices one call may have.
+const MAX_NOTICES: usize = 16;
+
+#[derive(Default)]
+pub struct Signal {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Set by an abort, or by the end of the call.
+    raised: bool,
+    /// Nothing will be raised any more.
+    closed: bool,
+    notices: Vec<Hook>,
+}
+
+impl Signal {
+    pub fn is_raised(&self) -> bool {
+        self.state.lock().raised
+    }
+
+    /// Raises the signal and calls the notices, each once.
+    pub fn raise(&self, dispatcher: &Arc<Dispatcher>) {
+        let notices = {
+            let mut state = self.state.lock();
+            if state.closed {
+                return;
+            }
+            state.raised = true;
+            std::mem::take(&mut state.notices)
+        };
+        for hook in notices {
+            dispatcher.submit(Job::notice(dispatcher, hook));
+        }
+    }
+
+    /// The call has ended: asking answers yes, but nobody is told of an abort that was none.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        state.raised = true;
+        state.closed = true;
+        let notices = std::mem::take(&mut state.notices);
+        drop(state);
+        drop(notices);
+    }
+
+    /// `false` where there are too many already.
+    pub fn notify(&self, dispatcher: &Arc<Dispatcher>, hook: Hook) -> bool {
+        let mut state = self.state.lock();
+        if state.raised {
+            drop(state);
+            dispatcher.submit(Job::notice(dispatcher, hook));
+            return true;
+        }
+        if state.notices.len() >= MAX_NOTICES {
+            return false;
+        }
+        state.notices.push(hook);
+        true
+    }
+}
