@@ -24,6 +24,7 @@ mod registry;
 pub mod runtime;
 
 pub mod surface;
+pub mod toolset;
 mod verify;
 
 pub mod ffi;

@@ -99,7 +99,7 @@ fn live(process: &Process) -> String {
         process.invocations.live(),
         process.replies.live(),
         process.subscriptions.live(),
-        0,
+        process.toolsets.live(),
         count(&process.blobs),
         tables.join(","),
     )

@@ -32,6 +32,7 @@ mod looking;
 mod registration;
 mod registry;
 mod reply;
+mod toolset;
 
 pub use binding::*;
 pub use blob::as_blob_free;
@@ -42,5 +43,6 @@ pub use looking::*;
 pub use registration::*;
 pub use registry::*;
 pub use reply::*;
+pub use toolset::*;
 pub use types::*;
 pub use version::*;

@@ -10,6 +10,7 @@ use super::handle::Handles;
 use super::table::TABLE_KINDS;
 use crate::runtime::Reply;
 use crate::surface::{Invocation, Registration, Subscription, Surface};
+use crate::toolset::Toolset;
 use std::ptr;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -22,6 +23,7 @@ pub(super) struct Process {
     pub(super) invocations: Handles<Invocation>,
     pub(super) replies: Handles<Weak<Reply>>,
     pub(super) subscriptions: Handles<Subscription>,
+    pub(super) toolsets: Handles<Toolset>,
     /// Blobs that the host has not given back.
     pub(super) blobs: AtomicUsize,
     /// Callback tables whose `destroy` has not returned, by kind.
@@ -79,6 +81,7 @@ impl Process {
             invocations: Handles::new(epoch),
             replies: Handles::new(epoch),
             subscriptions: Handles::new(epoch),
+            toolsets: Handles::new(epoch),
             blobs: AtomicUsize::new(0),
             tables: Default::default(),
             _inherited: inherited,

@@ -36,7 +36,7 @@ pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<Effe
         }
         (_, true) => {
             let mut value = issued.clone();
-            apply_defaults(capability, &mut value);
+            apply_defaults(capability, &mut value)?;
             validate(capability, &value)?;
             changed_input(flight, capability, value)
         }
@@ -77,7 +77,7 @@ async fn merge(flight: &mut Flight, target: &Target, issued: Value, defaults: bo
     if let Some(schema) = &capability.agent_input {
         let mut agent = issued.clone();
         if defaults {
-            schema.apply_defaults(&mut agent);
+            schema.apply_defaults(&mut agent).map_err(invalid)?;
         }
         schema.validate(&agent).map_err(invalid)?;
     }
@@ -90,7 +90,7 @@ async fn merge(flight: &mut Flight, target: &Target, issued: Value, defaults: bo
     merged.extend(agent);
     let mut value = Value::Object(merged);
     if defaults {
-        apply_defaults(capability, &mut value);
+        apply_defaults(capability, &mut value)?;
     }
     let issues = capability.input.as_ref().map_or(Ok(()), |schema| schema.validate(&value));
     match issues {
@@ -127,10 +127,8 @@ fn requires(capability: &Capability, field: &str) -> bool {
     required.and_then(Value::as_array).is_some_and(|names| names.iter().any(|name| name.as_str() == Some(field)))
 }
 
-fn apply_defaults(capability: &Capability, value: &mut Value) {
-    if let Some(schema) = &capability.input {
-        schema.apply_defaults(value);
-    }
+fn apply_defaults(capability: &Capability, value: &mut Value) -> Result<(), ErrorPayload> {
+    capability.input.as_ref().map_or(Ok(()), |schema| schema.apply_defaults(value)).map_err(invalid)
 }
 
 fn validate(capability: &Capability, value: &Value) -> Result<(), ErrorPayload> {
