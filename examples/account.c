@@ -33,6 +33,18 @@ static void read_on(account *a, view trail) {
   while (json_next(trail, &entry)) a->read = strtoull(json_get(entry, "seq").at, NULL, 10);
 }
 
+/* What is wrong with an input, one line for each place. */
+static void issues(view list) {
+  view issue = {0};
+  while (json_next(list, &issue)) {
+    text what = {0};
+    text_add(&what, "%.*s: ", SHOW(json_text(issue, "path")));
+    text_add_plain(&what, json_text(issue, "message"));
+    line("issue", text_view(&what));
+    text_free(&what);
+  }
+}
+
 static void refusal(account *a, view error) {
   view details = json_get(error, "details"), code = json_text(error, "code");
   bool asks = view_equal(code, view_of("CONFIRMATION_REQUIRED"));
@@ -40,7 +52,10 @@ static void refusal(account *a, view error) {
   text_add(&why, "%.*s (retry: %.*s)", SHOW(code), SHOW(json_text(error, "retry")));
   line(asks ? "asks" : "refused", text_view(&why));
   line("because", json_text(error, "message"));
-  if (details.at && !asks) line("details", details); /* a question's details carry minted ids and times */
+  if (json_get(details, "issues").at)
+    issues(json_get(details, "issues"));
+  else if (details.at && !asks) /* a question's details carry minted ids and times */
+    line("details", details);
   text_free(&why);
   a->refused += !asks;
 }
@@ -75,8 +90,11 @@ void account_result(account *a, view result, view deeds) {
 }
 
 void account_question(view pending) {
-  line("console", json_text(pending, "summary"));
+  text summary = {0};
+  text_add_plain(&summary, json_text(pending, "summary"));
+  line("console", text_view(&summary));
   line("will run", json_get(pending, "input"));
+  text_free(&summary);
 }
 
 void account_decision(account *a, view decision) {

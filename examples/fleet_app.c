@@ -17,6 +17,7 @@ struct fleet {
   pthread_mutex_t lock;
   device devices[DEVICES];
   char site[16];           /* the filter; "" shows every site */
+  as_registration table;   /* what of it an agent sees */
   as_reply reports_for;    /* the refresh that waits for reports; 0 when none does */
   pthread_cond_t asked;
   text deeds;
@@ -38,6 +39,7 @@ fleet *fleet_new(void) {
 }
 
 void fleet_free(fleet *app) {
+  as_unregister(app->table); /* a handle is its owner's, also when its registry is gone */
   pthread_cond_destroy(&app->asked);
   pthread_mutex_destroy(&app->lock);
   text_free(&app->deeds);
@@ -120,6 +122,18 @@ static void set_filter(void *user_data, as_reply reply, const uint8_t *context, 
   as_reply_json(reply, NULL, 0); /* done, nothing to tell */
 }
 
+/* What is impossible for the moment stays in the catalog, with a reason that an agent can plan on. */
+static void tell_availability(fleet *app) {
+  pthread_mutex_lock(&app->lock);
+  bool possible = count_selected(app) > 0;
+  pthread_mutex_unlock(&app->lock);
+  as_registration_update(
+      app->table,
+      TEXT(possible ? "{\"availability\":{\"domain:devices.disable\":{\"available\":true}}}"
+                    : "{\"availability\":{\"domain:devices.disable\":{\"available\":false,\"reason\":\"Select the devices first.\"}}}"),
+      NULL);
+}
+
 /* Selects all of the given devices or none. */
 static void select_devices(void *user_data, as_reply reply, const uint8_t *context, size_t context_len,
                            const uint8_t *input, size_t input_len) {
@@ -136,6 +150,7 @@ static void select_devices(void *user_data, as_reply reply, const uint8_t *conte
     text_add(&app->deeds, "selected %.*s\n", SHOW(ids));
   }
   pthread_mutex_unlock(&app->lock);
+  tell_availability(app);
   if (all_shown)
     as_reply_json(reply, VIEW(text_view(&answer)));
   else /* a typed failure: the agent learns what it can do about it */
@@ -171,14 +186,6 @@ void fleet_reports_arrive(fleet *app) {
 /* `bind` fills the fields that an agent may not choose: the devices are those selected on the screen. */
 static void bind_selection(void *user_data, as_reply reply, const uint8_t *context, size_t context_len) {
   read_selection(user_data, reply, context, context_len, NULL, 0);
-}
-
-static void when_selected(void *user_data, as_reply reply, const uint8_t *context, size_t context_len) {
-  fleet *app = user_data;
-  pthread_mutex_lock(&app->lock);
-  bool any = count_selected(app) > 0;
-  pthread_mutex_unlock(&app->lock);
-  as_reply_json(reply, TEXT(any ? "true" : "false"));
 }
 
 /* A note for the catalog that moves with the screen. */
@@ -238,7 +245,7 @@ static const char TABLE[] =
     "   \"input\":{\"type\":\"object\",\"additionalProperties\":false}}},"
     " \"procedures\":[{"
     "  \"path\":\"devices.disable\",\"description\":\"Disable the selected devices\",\"effect\":\"destructive\","
-    "  \"boundFields\":[\"deviceIds\"],\"unavailableReason\":\"Select the devices first.\","
+    "  \"boundFields\":[\"deviceIds\"],"
     "  \"policies\":[\"granted-only\",{\"use\":\"hasPermission\",\"permission\":\"devices.disable\"}],"
     "  \"input\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"deviceIds\",\"reason\"],"
     "   \"properties\":{\"deviceIds\":" IDS ",\"reason\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":120}}}}]}";
@@ -259,21 +266,20 @@ bool fleet_offer(fleet *app, as_registry surface) {
                         .name = (const uint8_t *)"domain:devices.disable",
                         .name_len = strlen("domain:devices.disable"),
                         .user_data = app,
-                        .when = when_selected,
                         .bind = bind_selection,
                         .describe = describe_selection};
   as_binding bindings[] = {handler(app, "visible", read_visible), handler(app, "selection", read_selection),
                            handler(app, "setFilter", set_filter), handler(app, "select", select_devices),
                            handler(app, "refresh", refresh),      disable};
-  as_registration table = 0;
   as_blob err = {0};
   as_code code = as_policy_define(surface, TEXT("granted-only"), &granted_only, &err);
   if (code == AS_OK) code = as_executor_set(surface, TEXT("[\"devices.disable\"]"), &executor, &err);
   if (code == AS_OK)
-    code = as_register(surface, TEXT(TABLE), bindings, sizeof bindings / sizeof *bindings, &table, &err);
+    code = as_register(surface, TEXT(TABLE), bindings, sizeof bindings / sizeof *bindings, &app->table, &err);
   if (code != AS_OK) fprintf(stderr, "%s: %.*s\n", as_code_name(code), (int)err.len, (const char *)err.ptr);
   as_blob_free(&err);
-  return code == AS_OK; /* the registration lives as long as the registry */
+  if (code == AS_OK) tell_availability(app);
+  return code == AS_OK;
 }
 
 /* ---- the console itself --------------------------------------------------------------------------------------------- */

@@ -95,6 +95,13 @@ void text_add(text *t, const char *format, ...) {
   va_end(args);
 }
 
+void text_add_plain(text *t, view string) {
+  for (size_t i = 0; i < string.len; i++) {
+    if (string.at[i] == '\\' && i + 1 < string.len && strchr("\"\\/", string.at[i + 1])) i++;
+    text_add(t, "%c", string.at[i]);
+  }
+}
+
 void text_free(text *t) {
   free(t->at);
   *t = (text){0};

@@ -40,6 +40,8 @@ typedef struct text {
 } text;
 
 void text_add(text *t, const char *format, ...);
+/* A JSON string as it reads: \" and \\ lose their escape, everything else keeps it. */
+void text_add_plain(text *t, view string);
 void text_free(text *t);
 view text_view(const text *t);
 

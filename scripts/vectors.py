@@ -27,7 +27,7 @@ def canonical(v):
     return json.dumps(v, ensure_ascii=False)
 
 def digest(v): return "sha256:" + hashlib.sha256(canonical(v).encode()).hexdigest()
-def request_digest(capability, given): return digest({"capabilityId": capability, "input": given})
+def request_digest(capability, given): return digest({"capabilityId": capability, "input": {} if given is None else given})
 
 def fnv1a64(text, h=0xCBF29CE484222325):
     for byte in text.encode(): h = (h ^ byte) * 0x100000001B3 % 2**64
@@ -41,7 +41,7 @@ def verify(result, request):
     capability = request["capabilityId"]
     checks = {"capabilityId": result["capabilityId"] == capability}
     if "input" in request or "effectiveInput" not in request:
-        checks["issuedDigest"] = result.get("issuedDigest") == request_digest(capability, request.get("input", {}))
+        checks["issuedDigest"] = result.get("issuedDigest") == request_digest(capability, request.get("input"))
     if "effectiveInput" in request:
         checks["requestDigest"] = result.get("requestDigest") == request_digest(capability, request["effectiveInput"])
     if "output" in result or "outputDigest" in result:

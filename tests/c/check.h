@@ -105,9 +105,6 @@ as_registry world_with(probe *p, as_fn_handler handler);
 /* Registers one component; its handle is freed when the world ends. Nothing else frees a registration but as_unregister. */
 as_registration world_register(as_registry registry, const char *definition, const as_binding *bindings, size_t n);
 void world_ends(as_registry registry);
-/* The check after every test: no handle, blob or callback table of any kind is alive. */
-void nothing_lives(const char *file, int line);
-#define NOTHING_LIVES() nothing_lives(__FILE__, __LINE__)
 
 extern const char GO[];         /* the definition of component `t` with action `go` */
 extern const char GO_REQUEST[]; /* a request for it */

@@ -39,14 +39,15 @@ TEST(every_reason_with_its_path) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     probe p = {0};
     as_binding go = binding(&p, "go", answer_null);
+    size_t bound = strstr(wrong[i].definition, "\"go\"") ? 1 : 0;
     as_registration registration = 1;
     as_blob err = EMPTY_BLOB;
-    CHECK_CODE(AS_E_DEFINITION, as_register(registry, TEXT(wrong[i].definition), &go, 1, &registration, &err));
+    CHECK_CODE(AS_E_DEFINITION, as_register(registry, TEXT(wrong[i].definition), &go, bound, &registration, &err));
     CHECK_HAS(&err, wrong[i].reason);
     CHECK_HAS(&err, wrong[i].path);
     as_blob_free(&err);
     CHECK(registration == 0);
-    CHECK(probe_destroyed(&p) == 1);
+    CHECK(probe_destroyed(&p) == (int)bound);
     CHECK(probe_calls(&p) == 0);
   }
   surface_is_untouched(registry, "\"surfaceVersion\":\"0\"");
@@ -96,9 +97,11 @@ TEST(a_mended_definition_registers) {
   go = binding(&p, "go", answer_null);
   world_register(registry, GO, &go, 1);
   GO_GIVES(registry, "\"status\":\"ok\"");
-  CHECK(probe_calls(&p) == 1 && probe_calls(&refused) == 0);
+  CHECK(probe_calls(&p) == 1);
+  CHECK(probe_calls(&refused) == 0);
   world_ends(registry);
-  CHECK(probe_destroyed(&p) == 1 && probe_destroyed(&refused) == 1);
+  CHECK(probe_destroyed(&p) == 1);
+  CHECK(probe_destroyed(&refused) == 1);
 }
 
 /* AS-LIFE-003: a duplicate gets a dead handle that knows why. */
@@ -118,7 +121,8 @@ TEST(a_rejected_registration_has_a_dead_handle) {
   CHECK(probe_destroyed(&q) == 2);
   CHECK_CODE(AS_E_CLOSED, as_registration_invalidate(rejected));
   GO_GIVES(registry, "\"status\":\"ok\"");
-  CHECK(probe_calls(&p) == 1 && probe_calls(&q) == 0);
+  CHECK(probe_calls(&p) == 1);
+  CHECK(probe_calls(&q) == 0);
   world_ends(registry);
 }
 

@@ -14,10 +14,18 @@ TEST(a_registry_that_is_not_made) {
   CHECK(probe_destroyed(&p) == 3);
 }
 
+/* Nothing calls it here; a table without any function would be destroyed at once. */
+HOOK(never_called) {
+  UNUSED_CONTEXT;
+  (void)reply;
+  count_call(user_data);
+}
+
 TEST(a_registry_that_is_closed) {
   probe p = {0};
   as_hooks_host host = host_table(&p);
   as_registry registry = 0;
+  host.context = never_called;
   CHECK_CODE(AS_OK, as_registry_new(NULL, 0, &host, &registry, NULL));
   CHECK(probe_destroyed(&p) == 0);
   CHECK_CODE(AS_OK, as_registry_close(registry, -1, NULL));
@@ -30,6 +38,7 @@ TEST(policies) {
   probe p = {0};
   as_registry registry = world();
   as_hooks_policy policy = policy_table(&p);
+  policy.on_discovery = never_called;
   CHECK_CODE(AS_OK, as_policy_define(registry, TEXT("p"), &policy, NULL));
   CHECK_CODE(AS_E_ARGUMENT, as_policy_define(registry, TEXT("p"), &policy, NULL)); /* a name is defined once */
   CHECK(probe_destroyed(&p) == 1);
@@ -49,7 +58,8 @@ TEST(executors) {
   CHECK(probe_destroyed(&first) == 0);
   CHECK_CODE(AS_OK, as_executor_set(registry, TEXT("[\"a\",\"b\"]"), &two, NULL)); /* replaces */
   quiesce(registry);
-  CHECK(probe_destroyed(&first) == 1 && probe_destroyed(&second) == 0);
+  CHECK(probe_destroyed(&first) == 1);
+  CHECK(probe_destroyed(&second) == 0);
   CHECK(as_executor_set(registry, TEXT("{}"), &one, NULL) < 0);
   CHECK(as_executor_set(registry, TEXT("[1]"), &one, NULL) < 0);
   CHECK(probe_destroyed(&first) == 3);
@@ -92,9 +102,11 @@ TEST(bindings_that_are_swapped) {
   as_binding go = binding(&second, "go", answer_null), gone = binding(&refused, "gone", answer_null);
   CHECK_CODE(AS_OK, as_registration_rebind(first.registration, &go, 1, NULL));
   quiesce(registry);
-  CHECK(probe_destroyed(&first) == 1 && probe_destroyed(&second) == 0);
+  CHECK(probe_destroyed(&first) == 1);
+  CHECK(probe_destroyed(&second) == 0);
   REFUSED(AS_E_DEFINITION, "INVALID_DEFINITION", as_registration_rebind(first.registration, &gone, 1, &err));
-  CHECK(probe_destroyed(&refused) == 1 && probe_destroyed(&second) == 0);
+  CHECK(probe_destroyed(&refused) == 1);
+  CHECK(probe_destroyed(&second) == 0);
   GO_GIVES(registry, "\"status\":\"ok\"");
   CHECK(probe_calls(&second) == 1);
   world_ends(registry);
@@ -129,7 +141,8 @@ TEST(a_registration_that_is_replaced) {
   world_register(registry, GO, &one, 1);
   world_register(registry, GO, &two, 1);
   quiesce(registry);
-  CHECK(probe_destroyed(&first) == 1 && probe_destroyed(&second) == 0);
+  CHECK(probe_destroyed(&first) == 1);
+  CHECK(probe_destroyed(&second) == 0);
   GO_GIVES(registry, "\"status\":\"ok\"");
   world_ends(registry);
   CHECK(probe_destroyed(&second) == 1);
@@ -161,12 +174,14 @@ TEST(results) {
   CHECK(probe_destroyed(&r) == 2 && probe_calls(&r) == 0 && call == 0);
   CHECK_CODE(AS_OK, as_invoke(registry, TEXT(GO_REQUEST), NULL, 0, &result, &call, NULL));
   quiesce(registry);
-  CHECK(probe_destroyed(&r) == 3 && probe_calls(&r) == 1);
+  CHECK(probe_destroyed(&r) == 3);
+  CHECK(probe_calls(&r) == 1);
   CHECK_CODE(AS_OK, as_invocation_free(call));
   result.on_result = NULL; /* a table without a function is a table all the same */
   CHECK_CODE(AS_OK, as_invoke(registry, TEXT(GO_REQUEST), NULL, 0, &result, &call, NULL));
   quiesce(registry);
-  CHECK(probe_destroyed(&r) == 4 && probe_calls(&r) == 1);
+  CHECK(probe_destroyed(&r) == 4);
+  CHECK(probe_calls(&r) == 1);
   CHECK_CODE(AS_OK, as_invocation_free(call));
   world_ends(registry);
 }

@@ -32,7 +32,8 @@ static void in_the_child(as_registry registry, as_invocation call, const probe *
   CHECK_CODE(AS_OK, as_unregister(thing));
   CHECK_CODE(AS_OK, as_registry_close(fresh, -1, NULL));
   CHECK_CODE(AS_OK, as_registry_free(fresh));
-  CHECK(probe_calls(&p) == 1 && probe_destroyed(&p) == 1);
+  CHECK(probe_calls(&p) == 1);
+  CHECK(probe_destroyed(&p) == 1);
 }
 
 TEST(a_child_is_told_and_starts_anew) {

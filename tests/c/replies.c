@@ -219,7 +219,8 @@ TEST(a_notice_of_the_abort) {
   quiesce(registry);
   CHECK(probe_calls(&later) == 1);
   end(registry, call);
-  CHECK(probe_destroyed(&notice) == 1 && probe_destroyed(&later) == 1);
+  CHECK(probe_destroyed(&notice) == 1);
+  CHECK(probe_destroyed(&later) == 1);
 }
 
 /* ---- hooks that must answer before they return ----------------------------------------------------------------------- */
