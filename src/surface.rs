@@ -216,8 +216,8 @@ impl Surface {
         let _scope = enter();
         self.engine.check_open()?;
         let caller = Caller::new(on_result);
-        let call = pipeline::invoke(&self.engine, self.engine.next_number(), request, options, &caller, Vec::new())?;
-        Ok(Invocation { engine: self.engine.clone(), caller, call })
+        pipeline::invoke(&self.engine, self.engine.next_number(), request, options, &caller, Vec::new())?;
+        Ok(Invocation { engine: self.engine.clone(), caller })
     }
 
     /// Calls, and drives the call on this thread as far as it goes.
@@ -661,7 +661,6 @@ fn over() -> ApiError {
 pub struct Invocation {
     engine: Arc<Engine>,
     caller: Arc<Caller>,
-    call: Option<Arc<Call>>,
 }
 
 impl Invocation {
@@ -673,7 +672,7 @@ impl Invocation {
         if !self.caller.is_settled() && timeout_ms != 0 {
             let dispatcher = &self.engine.dispatcher;
             let stack = local::stacked_calls(dispatcher);
-            let stuck = self.call.as_ref().is_some_and(|call| surface.never_ends(call, &stack));
+            let stuck = self.caller.call().is_some_and(|call| surface.never_ends(&call, &stack));
             if stuck || (patience.endless() && dispatcher.pull.is_some()) {
                 return Err(would_deadlock());
             }

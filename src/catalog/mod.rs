@@ -125,10 +125,6 @@ impl Catalog {
         (state.version, state.ordered.values().cloned().collect())
     }
 
-    pub fn has_capability(&self, id: &str) -> bool {
-        self.state.read().by_capability.contains_key(id)
-    }
-
     /// Empties the catalog without tombstones.
     pub fn clear(&self) -> Vec<Arc<Registration>> {
         let mut state = self.state.write();

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn as_unsubscribe(subscription: as_subscription) -> as_cod
 /// Ownership: `out` is the caller's, freed with `as_blob_free`.
 /// Threads: any.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
+/// Errors: `AS_E_ARGUMENT` (`out` NULL), `AS_E_CLOSED`, and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_audit_read(
     registry: as_registry,

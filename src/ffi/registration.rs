@@ -100,14 +100,15 @@ pub unsafe extern "C" fn as_registration_update(
     guard::with::<Registration>(registration, err, |registration| registration.update(patch.utf8()?))
 }
 
-/// Swaps the callbacks of a registration, without a new surface version: `bindings` stand in the place of all that were
-/// given before. Calls that run go on with theirs.
+/// Swaps callbacks of a registration, without a new surface version: each binding stands in the place of the one before
+/// of the same name, all of it; capabilities that no binding names keep theirs. Calls that run go on with theirs. All of
+/// it is done or nothing.
 ///
 /// Ownership: every binding is taken over, on failure too; the ones before are destroyed once nothing uses them.
 /// Threads: any, inside callbacks too.
 /// Blocking: no.
-/// Errors: `AS_E_DEFINITION` (a callback is missing or unmatched), `AS_E_ARGUMENT`, `AS_E_UTF8`, `AS_E_CLOSED`
-/// (rejected, replaced or closed), and those of the handle.
+/// Errors: `AS_E_ARGUMENT` (a binding that names nothing, lacks what its capability needs, or is no table), `AS_E_UTF8`,
+/// `AS_E_CLOSED` (rejected, replaced or closed), and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_registration_rebind(
     registration: as_registration,

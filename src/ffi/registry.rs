@@ -86,12 +86,12 @@ pub unsafe extern "C" fn as_registry_free(registry: as_registry) -> as_code {
 }
 
 /// Tells of a registry: `{surfaceId, surfaceVersion, registrations, inFlight, pendingConfirmations, workers, limits,
-/// abiVersion}`. Works on a closed registry too.
+/// abiVersion}`.
 ///
 /// Ownership: `out` is the caller's, freed with `as_blob_free`.
 /// Threads: any.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
+/// Errors: `AS_E_ARGUMENT` (`out` NULL), `AS_E_CLOSED`, and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_registry_info(registry: as_registry, out: *mut as_blob, err: *mut as_blob) -> as_code {
     // SAFETY: the caller's promise, see mod.rs.

@@ -122,8 +122,9 @@ pub type as_fn_text = Option<unsafe extern "C" fn(user_data: *mut c_void, text: 
 pub type as_fn_notify = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// Releases `user_data`. Runs exactly once for each passing of the table it stands in, also when the function the
-/// table was passed to fails: after the last call of the table has returned and every deferred one has ended. The one
-/// exception is a table whose `struct_size` is not that of a table; nothing of it is read.
+/// table was passed to fails: after the last call of the table has returned and every deferred one has ended; at once
+/// where the table has no function that could be called. The one exception is a table whose `struct_size` is not that
+/// of a table; nothing of it is read.
 pub type as_fn_destroy = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// What a registry asks of its host. Every function may be NULL.

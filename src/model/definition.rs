@@ -310,7 +310,11 @@ impl Definition {
 }
 
 fn unsupported(error: SchemaError) -> ApiError {
-    ApiError::definition(UNSUPPORTED_SCHEMA, error.path, error.message)
+    let message = match error.keyword {
+        Some(keyword) => format!("{keyword}: {}", error.message),
+        None => error.message,
+    };
+    ApiError::definition(UNSUPPORTED_SCHEMA, error.path, message)
 }
 
 /// Shape and unknown fields of the whole document.

@@ -1,11 +1,11 @@
 //! References to policies: a host policy by name, or a built-in configured as JSON.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::error::ApiError;
 use super::fields::Fields;
 use crate::json;
-use crate::schema::Pattern;
+use crate::schema::{Pattern, compare};
 
 /// Longest list of policies in one place.
 const MAX_POLICIES: usize = 64;
@@ -50,8 +50,8 @@ pub enum Test {
     Exists,
     Equals(Value),
     NotEquals(Value),
-    Greater(f64),
-    Less(f64),
+    Greater(Number),
+    Less(Number),
     Matches(Pattern),
 }
 
@@ -166,7 +166,8 @@ impl Condition {
             Op::Equals => Test::Equals(value),
             Op::NotEquals => Test::NotEquals(value),
             Op::Greater | Op::Less => {
-                let bound = fields.number("value")?.unwrap_or_default();
+                fields.number("value")?;
+                let bound = value.as_number().cloned().unwrap_or(Number::from(0));
                 if op == Op::Greater { Test::Greater(bound) } else { Test::Less(bound) }
             }
             Op::Matches => {
@@ -188,8 +189,8 @@ impl Condition {
             Test::Exists => Some(found.is_some()),
             Test::Equals(value) => Some(found.is_some_and(|found| json::equal(found, value))),
             Test::NotEquals(value) => Some(!found.is_some_and(|found| json::equal(found, value))),
-            Test::Greater(bound) => found?.as_f64().map(|n| n > *bound),
-            Test::Less(bound) => found?.as_f64().map(|n| n < *bound),
+            Test::Greater(bound) => found?.as_number().map(|n| compare(n, bound).is_gt()),
+            Test::Less(bound) => found?.as_number().map(|n| compare(n, bound).is_lt()),
             Test::Matches(pattern) => found?.as_str().map(|text| pattern.is_match(text)),
         }
     }

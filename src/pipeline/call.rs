@@ -179,6 +179,11 @@ impl Call {
         self.state.lock().replies.push(reply.clone());
     }
 
+    pub fn forget_replies(&self) {
+        let replies = std::mem::take(&mut self.state.lock().replies);
+        drop(replies);
+    }
+
     pub fn expect_execution(&self, until: Instant, guarded: bool) {
         let mut state = self.state.lock();
         state.until = Some(until);

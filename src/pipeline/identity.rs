@@ -103,7 +103,7 @@ impl Dedupe {
             }
         };
         drop(state);
-        drop(expired);
+        expired.iter().for_each(Record::forget);
         (known, call)
     }
 
@@ -139,7 +139,7 @@ impl Dedupe {
             forgotten.extend(state.records.remove(&key));
         }
         drop(state);
-        drop(forgotten);
+        forgotten.iter().for_each(Record::forget);
     }
 
     pub fn find(&self, consumer_key: &Arc<str>, id: &str, now: Instant) -> Option<Arc<Call>> {
@@ -148,13 +148,21 @@ impl Dedupe {
         let expired = state.take_expired(&key, now);
         let call = state.records.get(&key).map(|record| record.call.clone());
         drop(state);
-        drop(expired);
+        expired.iter().for_each(Record::forget);
         call
     }
 
     pub fn clear(&self) {
         let state = std::mem::take(&mut *self.state.lock());
-        drop(state);
+        state.records.values().for_each(Record::forget);
+    }
+}
+
+impl Record {
+    /// The record is gone, and with it the handles of the answers its call asked for, whoever still
+    /// holds the call.
+    fn forget(&self) {
+        self.call.forget_replies();
     }
 }
 

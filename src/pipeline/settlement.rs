@@ -9,8 +9,8 @@ use super::flight::Flight;
 use crate::json as canon;
 use crate::model::policy::AuditLevel;
 use crate::model::writer::ObjectWriter;
-use crate::model::ErrorPayload;
-use crate::observe::{Entry, Measures, Topic};
+use crate::model::{ErrorCode, ErrorPayload};
+use crate::observe::{Bound, Entry, Measures, Topic};
 use crate::runtime::Hook;
 
 /// Largest payload that a full audit keeps of one call, in bytes.
@@ -172,7 +172,9 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
 }
 
 fn render(flight: &Flight, outcome: &Outcome, version: u64) -> Vec<u8> {
-    let bound = flight.call.bound();
+    let hidden = matches!(outcome, Err(error) if error.code == ErrorCode::CapabilityNotFound);
+    // What was not found has no registration, also where one was hidden.
+    let bound = if hidden { Bound::default() } else { flight.call.bound() };
     let envelope =
         Envelope { ids: &flight.call.ids, bound: &bound, version, changed: version != flight.version_before };
     match outcome {

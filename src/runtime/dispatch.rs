@@ -135,6 +135,7 @@ impl Dispatcher {
             }
         };
         if let Some(at_last) = at_last {
+            let _scope = local::enter();
             let dispatcher = self.clone();
             at_last();
             // Behind whatever `at_last` released.

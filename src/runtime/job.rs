@@ -76,7 +76,7 @@ impl Job {
         if let Some(next) = serial.and_then(|serial| serial.leave()) {
             next.dispatcher.clone().resubmit(next);
         }
-        dispatcher.done();
+        local::done(dispatcher);
     }
 
     /// Runs a hook whose answer this thread needs at once. `false` where it would wait for itself.

@@ -45,10 +45,17 @@ struct Local {
     hooks: RefCell<VecDeque<Job>>,
     /// Host code of the call that this thread is driving.
     own: RefCell<VecDeque<Job>>,
-    garbage: RefCell<Vec<Box<dyn FnOnce() + Send>>>,
+    released: RefCell<Vec<Released>>,
     frames: RefCell<Vec<Frame>>,
     driving: Cell<u64>,
     role: Cell<Option<Role>>,
+}
+
+/// What waits for the end of the scope: a release of the host's, or the end of what kept the
+/// registry busy, which comes after what it released.
+enum Released {
+    Destroy(Box<dyn FnOnce() + Send>),
+    Done(Arc<Dispatcher>),
 }
 
 thread_local! {
@@ -78,7 +85,22 @@ impl Drop for Scope {
 /// Runs `f` on this thread once no lock is held and no poll runs.
 pub fn later(f: impl FnOnce() + Send + 'static) {
     let _scope = enter();
-    LOCAL.with(|local| local.garbage.borrow_mut().push(Box::new(f)));
+    LOCAL.with(|local| local.released.borrow_mut().push(Released::Destroy(Box::new(f))));
+}
+
+/// Ends what kept `dispatcher` busy, after what it released is destroyed.
+pub(super) fn done(dispatcher: Arc<Dispatcher>) {
+    let waits = LOCAL.with(|local| {
+        let mut released = local.released.borrow_mut();
+        if released.is_empty() {
+            return Some(dispatcher);
+        }
+        released.push(Released::Done(dispatcher));
+        None
+    });
+    if let Some(dispatcher) = waits {
+        dispatcher.done();
+    }
 }
 
 pub fn set_role(role: Role) {
@@ -141,7 +163,7 @@ pub fn drain() {
         let woken = LOCAL.with(|local| local.woken.borrow_mut().pop_front());
         if let Some((runnable, dispatcher)) = woken {
             runnable.run();
-            dispatcher.done();
+            done(dispatcher);
             continue;
         }
         let hook = LOCAL.with(|local| local.hooks.borrow_mut().pop_front());
@@ -149,16 +171,22 @@ pub fn drain() {
             job.run();
             continue;
         }
-        let garbage = LOCAL.with(|local| std::mem::take(&mut *local.garbage.borrow_mut()));
-        if garbage.is_empty() {
+        let released = LOCAL.with(|local| std::mem::take(&mut *local.released.borrow_mut()));
+        if released.is_empty() {
             return;
         }
-        // In order: what says that all is released comes after what is.
-        let destroy = move || garbage.into_iter().for_each(|destroy| destroy());
+        let release = move || {
+            for released in released {
+                match released {
+                    Released::Destroy(destroy) => destroy(),
+                    Released::Done(dispatcher) => dispatcher.done(),
+                }
+            }
+        };
         match role() {
             // A destroy is host code, and the timer thread runs none.
-            Role::Timer => super::pool::run_on_worker(Box::new(destroy)),
-            _ => host_code(None, destroy),
+            Role::Timer => super::pool::run_on_worker(Box::new(release)),
+            _ => host_code(None, release),
         }
     }
 }

@@ -15,6 +15,7 @@ mod pattern;
 mod validate;
 
 pub use cut::cut;
+pub use numeric::compare;
 pub use pattern::Pattern;
 
 use crate::json::Value;

@@ -14,7 +14,7 @@ pub(super) fn as_count(number: &Number) -> Option<u64> {
     number.as_u64().or_else(|| double().map(|double| double as u64))
 }
 
-pub(super) fn compare(a: &Number, b: &Number) -> Ordering {
+pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (integer(a), integer(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         (Some(a), None) => compare_mixed(a, b.as_f64().unwrap_or_default()),
