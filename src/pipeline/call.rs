@@ -90,17 +90,19 @@ impl Call {
 
     pub fn interrupt(&self, interrupt: Interrupt) {
         let Some(engine) = self.engine.upgrade() else { return };
-        let waker = {
+        let (waker, replies) = {
             let mut state = self.state.lock();
             let navigates = state.begun && state.target.as_ref().is_some_and(is_navigation);
             if interrupt == Interrupt::Unmounted && navigates {
                 // The handler's settlement alone has authority (RFC, correction 3).
-                None
+                (None, Vec::new())
             } else {
                 state.interrupt.get_or_insert(interrupt);
-                state.waker.take()
+                (state.waker.take(), state.replies.clone())
             }
         };
+        // First settle wins: what is answered after this is late, even before the future looks.
+        replies.iter().for_each(|reply| reply.shut());
         if self.is_executing() {
             self.signal.raise(&engine.dispatcher);
         }
@@ -176,7 +178,14 @@ impl Call {
     }
 
     pub fn keep_reply(&self, reply: &Arc<Reply>) {
-        self.state.lock().replies.push(reply.clone());
+        let interrupted = {
+            let mut state = self.state.lock();
+            state.replies.push(reply.clone());
+            state.interrupt.is_some()
+        };
+        if interrupted {
+            reply.shut();
+        }
     }
 
     pub fn forget_replies(&self) {

@@ -312,22 +312,32 @@ impl Reply {
 
     /// Goes on without the answer; the answer after all, if it came just now.
     pub fn leave(&self) -> Option<Answer> {
-        let mut state = self.state.lock();
-        match std::mem::replace(&mut state.stage, Stage::Left { told: false }) {
-            Stage::Answered(answer) => {
-                state.stage = Stage::Taken;
-                return Some(answer);
+        {
+            let mut state = self.state.lock();
+            match std::mem::replace(&mut state.stage, Stage::Taken) {
+                Stage::Answered(answer) => return Some(answer),
+                stage => state.stage = stage,
             }
-            Stage::Open => {}
-            stage => state.stage = stage,
         }
-        state.waker = None;
-        if state.running == Some(Role::Worker) {
-            state.stuck = true;
-            drop(state);
+        self.shut();
+        None
+    }
+
+    /// From now on an answer is late. One that was given stays.
+    pub fn shut(&self) {
+        let stuck = {
+            let mut state = self.state.lock();
+            if !matches!(state.stage, Stage::Open) {
+                return;
+            }
+            state.stage = Stage::Left { told: false };
+            state.waker = None;
+            state.stuck = state.running == Some(Role::Worker);
+            state.stuck
+        };
+        if stuck {
             self.dispatcher.worker_stuck();
         }
-        None
     }
 
     /// Whom to tell of an answer that comes after [`Reply::leave`]. Once.

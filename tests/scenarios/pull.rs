@@ -81,8 +81,8 @@ fn serve(host: &Arc<Host>, request: &Json) {
             "onInvoke" | "invoke" => play::decide(host, word("name"), "onInvoke", reply, context),
             _ => play::decide(host, word("name"), "onAuthorize", reply, context),
         },
-        "event" => host.state().events.extend(request.get("event").cloned()),
-        "audit" => host.state().audit.extend(request.get("audit").cloned()),
+        "event" => host.state().events.push(context),
+        "audit" => host.state().audit.push(context),
         _ => {}
     }
 }
