@@ -16,9 +16,9 @@ use crate::model::{ApiError, Code, Limits};
 use crate::observe::Observer;
 use crate::policy::{Policies, RateTable};
 use crate::runtime::job::{Job, Label};
+use crate::runtime::random::Random;
 use crate::runtime::reply::Owed;
 use crate::runtime::{Answer, Clock, Dispatcher, Hook, Reply};
-use crate::runtime::random::Random;
 
 /// The host's functions that belong to the registry as a whole.
 #[derive(Clone, Default)]

@@ -18,12 +18,13 @@ use crate::model::request::{self, Options, Request};
 use crate::model::writer::ObjectWriter;
 use crate::model::{ApiError, Code, Consumer, fields, id};
 use crate::observe::{Bound, Entry, Listener, Topic};
+use crate::pipeline;
 use crate::pipeline::call::{Call, Caller, would_deadlock};
 use crate::pipeline::engine::Engine;
-use crate::pipeline;
 use crate::registry::Executor;
 use crate::runtime::clock::Clock;
 use crate::runtime::dispatch::Patience;
+use crate::runtime::pull::Taken;
 use crate::runtime::{Hook, Reply, enter, local};
 
 pub use crate::policy::PolicyHooks;
@@ -100,7 +101,10 @@ impl Surface {
         self.engine.check_open()?;
         let name = utf8(name)?;
         if !id::is_caller_id(name) {
-            return Err(ApiError::new(Code::Argument, "Give a policy name of 1 to 256 bytes without control characters."));
+            return Err(ApiError::new(
+                Code::Argument,
+                "Give a policy name of 1 to 256 bytes without control characters.",
+            ));
         }
         self.engine.policies.define(name, hooks)
     }
@@ -160,7 +164,8 @@ impl Surface {
 
     /// Every policy that a definition names must be defined.
     fn check_policies(&self, value: &Value, definition: &Definition) -> Result<(), ApiError> {
-        let places = definition.capabilities.iter().map(|capability| (capability.pointer.as_str(), &capability.policies));
+        let places =
+            definition.capabilities.iter().map(|capability| (capability.pointer.as_str(), &capability.policies));
         for (pointer, policies) in std::iter::once(("", &definition.policies)).chain(places) {
             for (index, policy) in policies.iter().enumerate() {
                 if let PolicyRef::Host(name) = policy
@@ -194,9 +199,9 @@ impl Surface {
         loop {
             local::drain();
             let job = match pull.take(patience) {
-                Ok(Some(job)) => job,
-                Ok(None) => return Err(ApiError::new(Code::Timeout, "There is nothing to do.")),
-                Err(()) => return Err(ApiError::closed()),
+                Taken::Job(job) => job,
+                Taken::Nothing => return Err(ApiError::new(Code::Timeout, "There is nothing to do.")),
+                Taken::Closed => return Err(ApiError::closed()),
             };
             let _scope = enter();
             if let Some(request) = job.hand_out(name_reply) {
@@ -212,7 +217,12 @@ impl Surface {
         self.start(request, options, on_result)
     }
 
-    pub(crate) fn start(&self, request: Request, options: Options, on_result: Option<Hook>) -> Result<Invocation, ApiError> {
+    pub(crate) fn start(
+        &self,
+        request: Request,
+        options: Options,
+        on_result: Option<Hook>,
+    ) -> Result<Invocation, ApiError> {
         let _scope = enter();
         self.engine.check_open()?;
         let caller = Caller::new(on_result);
@@ -428,10 +438,18 @@ fn match_bindings(capabilities: &[Capability], bindings: Vec<Binding>) -> Result
     for binding in bindings {
         let index = capabilities.iter().position(|capability| capability.binding_name() == binding.name);
         let index = index.ok_or_else(|| {
-            ApiError::definition(INVALID_DEFINITION, "", format!("A binding names \"{}\", which is not defined.", shown(&binding.name)))
+            ApiError::definition(
+                INVALID_DEFINITION,
+                "",
+                format!("A binding names \"{}\", which is not defined.", shown(&binding.name)),
+            )
         })?;
         if hooks[index].is_some() {
-            return Err(ApiError::definition(INVALID_DEFINITION, &*capabilities[index].pointer, "Two bindings name this."));
+            return Err(ApiError::definition(
+                INVALID_DEFINITION,
+                &*capabilities[index].pointer,
+                "Two bindings name this.",
+            ));
         }
         hooks[index] = Some(check_binding(&capabilities[index], binding)?);
     }
@@ -444,7 +462,9 @@ fn match_bindings(capabilities: &[Capability], bindings: Vec<Binding>) -> Result
             };
             let hooks = hooks.unwrap_or_default();
             match capability.kind {
-                Kind::Procedure if !capability.bound_fields.is_empty() && hooks.bind.is_none() => missing("\"bind\" function"),
+                Kind::Procedure if !capability.bound_fields.is_empty() && hooks.bind.is_none() => {
+                    missing("\"bind\" function")
+                }
                 Kind::Procedure => Ok(Arc::new(hooks)),
                 _ if hooks.handler.is_none() => missing("handler"),
                 _ => Ok(Arc::new(hooks)),
@@ -495,15 +515,16 @@ pub struct Registration {
 impl Registration {
     fn admit(&self) -> Result<(), ApiError> {
         let engine = &self.engine;
-        let admitted = engine.catalog.add(&self.inner, engine.config.on_duplicate, engine.clock.now(), |admitted, version| {
-            if let Admitted::Live { replaced } = admitted {
-                if let Some(old) = replaced {
-                    self.tell(old, "component-unregistered", "unregistration", None);
+        let admitted =
+            engine.catalog.add(&self.inner, engine.config.on_duplicate, engine.clock.now(), |admitted, version| {
+                if let Admitted::Live { replaced } = admitted {
+                    if let Some(old) = replaced {
+                        self.tell(old, "component-unregistered", "unregistration", None);
+                    }
+                    self.tell(&self.inner, "component-registered", "registration", None);
+                    self.surface_changed(version);
                 }
-                self.tell(&self.inner, "component-registered", "registration", None);
-                self.surface_changed(version);
-            }
-        });
+            });
         match admitted {
             Admitted::Live { replaced } => {
                 if let Some(old) = replaced {
@@ -533,7 +554,13 @@ impl Registration {
         self.tell(&self.inner, "component-rejected", "registration-rejected", Some(reason));
     }
 
-    fn tell(&self, whose: &crate::catalog::Registration, event: &'static str, audit: &'static str, reason: Option<&str>) {
+    fn tell(
+        &self,
+        whose: &crate::catalog::Registration,
+        event: &'static str,
+        audit: &'static str,
+        reason: Option<&str>,
+    ) {
         self.engine.observer.emit(Topic::All, event, |out| {
             component(whose, out);
             out.optional_string("reason", reason);
@@ -702,4 +729,3 @@ impl Subscription {
         self.engine.observer.unsubscribe(&self.listener);
     }
 }
-

@@ -83,7 +83,9 @@ impl Slot {
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.admission.state.lock();
         let held = match &self.place {
-            Place::Group(key) => state.groups.get_mut(key).is_none_or(|group| group.holds_or_waits(self.call, cx.waker())),
+            Place::Group(key) => {
+                state.groups.get_mut(key).is_none_or(|group| group.holds_or_waits(self.call, cx.waker()))
+            }
             Place::Gate(consumer) => state.gate.holds_or_waits(consumer, self.call, cx.waker()),
         };
         if held { Poll::Ready(()) } else { Poll::Pending }

@@ -39,9 +39,9 @@ impl Descriptor {
         }
         let capabilities =
             definition.capabilities.iter().map(|capability| Fragment::new(registration_id, capability)).collect();
-        let mut descriptor =
-            Descriptor { head: open(head), capabilities, whole: Vec::new(), procedures: Vec::new() };
-        let all: Vec<_> = descriptor.capabilities.iter().map(|_| Some(Moment { unavailable: None, note: None })).collect();
+        let mut descriptor = Descriptor { head: open(head), capabilities, whole: Vec::new(), procedures: Vec::new() };
+        let all: Vec<_> =
+            descriptor.capabilities.iter().map(|_| Some(Moment { unavailable: None, note: None })).collect();
         let (whole, procedures) = descriptor.render(&all);
         descriptor.whole = whole;
         descriptor.procedures = procedures;

@@ -11,13 +11,12 @@ use crate::registry::Registry;
 pub fn explain(registry: &Registry, view: &View) -> String {
     let look = Look::new(registry, &view.consumer);
     let (version, live) = registry.catalog.live();
-    let targets = live
-        .iter()
-        .filter(|registration| view.covers(&registration.definition.component_type))
-        .flat_map(|registration| {
+    let targets = live.iter().filter(|registration| view.covers(&registration.definition.component_type)).flat_map(
+        |registration| {
             (0..registration.definition.capabilities.len())
                 .map(|index| Target { registration: registration.clone(), index })
-        });
+        },
+    );
     let mut out = ObjectWriter::new();
     out.string("surfaceId", &registry.surface_id);
     out.string("surfaceVersion", &version.to_string());
@@ -48,24 +47,28 @@ fn describe(look: &Look, target: &Target) -> Vec<u8> {
         out.optional_string("reason", judged.disabled.as_deref());
     }
     let mut policies = Vec::new();
-    writer::write_array(&mut policies, target.links(&look.registry.config.policies).zip(&judged.votes), |(link, voted), out| {
-        let mut entry = ObjectWriter::new();
-        entry.string("name", &voted.name);
-        entry.string("scope", voted.scope.as_str());
-        entry.array("phases", phases(look.registry, link.policy), |phase, out| {
-            out.extend_from_slice(format!("\"{phase}\"").as_bytes());
-        });
-        if let Some(vote) = &voted.vote {
-            entry.string("discovery", vote.as_str());
-        }
-        if voted.failed {
-            entry.boolean("failed", true);
-        }
-        if matches!(link.policy, PolicyRef::BuiltIn(BuiltIn::RequireConfirmation { .. })) {
-            entry.boolean("confirms", true);
-        }
-        out.extend(entry.into_bytes());
-    });
+    writer::write_array(
+        &mut policies,
+        target.links(&look.registry.config.policies).zip(&judged.votes),
+        |(link, voted), out| {
+            let mut entry = ObjectWriter::new();
+            entry.string("name", &voted.name);
+            entry.string("scope", voted.scope.as_str());
+            entry.array("phases", phases(look.registry, link.policy), |phase, out| {
+                out.extend_from_slice(format!("\"{phase}\"").as_bytes());
+            });
+            if let Some(vote) = &voted.vote {
+                entry.string("discovery", vote.as_str());
+            }
+            if voted.failed {
+                entry.boolean("failed", true);
+            }
+            if matches!(link.policy, PolicyRef::BuiltIn(BuiltIn::RequireConfirmation { .. })) {
+                entry.boolean("confirms", true);
+            }
+            out.extend(entry.into_bytes());
+        },
+    );
     out.raw("policies", &policies);
     // What is hidden was not asked for its availability; a developer wants it all the same.
     let unavailable = if judged.hidden { look.unavailable(target) } else { judged.unavailable };

@@ -55,12 +55,7 @@ impl<'a> Look<'a> {
             true => None,
             false => self.unavailable(target),
         };
-        Judged {
-            hidden: tally.hidden,
-            disabled: unavailable.clone().or(tally.disabled),
-            unavailable,
-            votes,
-        }
+        Judged { hidden: tally.hidden, disabled: unavailable.clone().or(tally.disabled), unavailable, votes }
     }
 
     fn votes(&self, target: &Target) -> (Tally, Vec<Voted>) {
@@ -135,8 +130,5 @@ pub fn when_reason(answer: Option<&Value>, authored: Option<&str>) -> Option<Str
 
 /// Built-ins that can hide; the others have no say in discovery.
 pub fn decides_discovery(built_in: &BuiltIn) -> bool {
-    !matches!(
-        built_in,
-        BuiltIn::RateLimit { .. } | BuiltIn::RequireConfirmation { .. } | BuiltIn::Audit { .. }
-    )
+    !matches!(built_in, BuiltIn::RateLimit { .. } | BuiltIn::RequireConfirmation { .. } | BuiltIn::Audit { .. })
 }

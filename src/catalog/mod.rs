@@ -25,13 +25,15 @@ pub struct Catalog {
     max_registrations: usize,
 }
 
+/// By instance id and registration.
+type Instances = BTreeMap<(Arc<str>, Arc<str>), Target>;
+
 struct State {
     version: u64,
     by_id: HashMap<Arc<str>, Arc<Registration>>,
     by_instance: HashMap<(String, String), Arc<Registration>>,
-    /// Live instances of each capability, by instance id and registration: procedures may share an
-    /// instance id across component types.
-    by_capability: HashMap<String, BTreeMap<(Arc<str>, Arc<str>), Target>>,
+    /// Live instances of each capability. Procedures may share an instance id across component types.
+    by_capability: HashMap<String, Instances>,
     /// Priority descending, type, instance (AS-SNAP-003).
     ordered: BTreeMap<OrderKey, Arc<Registration>>,
     tombstones: Tombstones,

@@ -165,7 +165,9 @@ impl Registration {
     /// Whether nothing but the descriptor decides how this looks: no callback, no push, enabled.
     pub(super) fn is_plain(&self) -> bool {
         let live = self.live.lock();
-        live.enabled && live.pushed.is_empty() && live.hooks.iter().all(|hooks| hooks.when.is_none() && hooks.describe.is_none())
+        live.enabled
+            && live.pushed.is_empty()
+            && live.hooks.iter().all(|hooks| hooks.when.is_none() && hooks.describe.is_none())
     }
 
     /// Availability but for `when` and policies: the reason why not, the first that applies.

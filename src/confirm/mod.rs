@@ -68,9 +68,15 @@ struct Record {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Pending,
-    Approved { at: UnixMs, until: Instant },
+    Approved {
+        at: UnixMs,
+        until: Instant,
+    },
     /// A retry holds the approval; it comes back if nothing runs.
-    Reserved { at: UnixMs, until: Instant },
+    Reserved {
+        at: UnixMs,
+        until: Instant,
+    },
     Denied,
     Consumed,
     Expired,
@@ -321,7 +327,12 @@ impl Confirmations {
     }
 
     /// Waits for a decision: `{"outcome": "approved" | "denied" | "expired"}`.
-    pub fn wait(&self, id: &str, patience: Patience, blocking: impl FnOnce(&mut dyn FnMut())) -> Result<String, ApiError> {
+    pub fn wait(
+        &self,
+        id: &str,
+        patience: Patience,
+        blocking: impl FnOnce(&mut dyn FnMut()),
+    ) -> Result<String, ApiError> {
         self.expire(id);
         let mut outcome = None;
         blocking(&mut || {

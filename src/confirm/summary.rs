@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn templates_and_length() {
         let input = json!({"ids": ["d1"], "n": 2, "who": "Ann"});
-        assert_eq!(compose(Some(&Summary::Template("Disable {/ids} for {/who} {n} {/gone}.".into())), "", &input), "Disable [\"d1\"] for Ann {n} .");
+        assert_eq!(
+            compose(Some(&Summary::Template("Disable {/ids} for {/who} {n} {/gone}.".into())), "", &input),
+            "Disable [\"d1\"] for Ann {n} ."
+        );
         let long = compose(Some(&Summary::Text("ä".repeat(400))), "", &input);
         assert_eq!(long.chars().count(), MAX_SUMMARY);
     }

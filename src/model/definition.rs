@@ -236,11 +236,17 @@ impl Definition {
             match capability.kind {
                 Kind::Observation => {}
                 Kind::Action if !capability.effect.is_view() => {
-                    return violation("effect", "An action of the view plane cannot have a server effect; make it a procedure.");
+                    return violation(
+                        "effect",
+                        "An action of the view plane cannot have a server effect; make it a procedure.",
+                    );
                 }
                 Kind::Action => {}
                 Kind::Procedure if capability.effect.is_view() => {
-                    return violation("effect", "A procedure cannot have an effect of the view plane; make it an action.");
+                    return violation(
+                        "effect",
+                        "A procedure cannot have an effect of the view plane; make it an action.",
+                    );
                 }
                 Kind::Procedure => match executor {
                     None => return violation("path", "Set the procedure executor before registering a procedure."),
@@ -287,13 +293,19 @@ impl Definition {
             _ => Ok(()),
         };
         if characters(&self.description, limits.max_component_description) {
-            return exceeded("/description".into(), format!("Give at most {} characters.", limits.max_component_description));
+            return exceeded(
+                "/description".into(),
+                format!("Give at most {} characters.", limits.max_component_description),
+            );
         }
         check_meta(&self.meta, "/meta".into())?;
         for (capability, source) in self.capabilities.iter().zip(sources) {
             let at = |member: &str| format!("{}/{member}", capability.pointer);
             if characters(&capability.description, limits.max_capability_description) {
-                return exceeded(at("description"), format!("Give at most {} characters.", limits.max_capability_description));
+                return exceeded(
+                    at("description"),
+                    format!("Give at most {} characters.", limits.max_capability_description),
+                );
             }
             check_meta(&capability.meta, at("meta"))?;
             check_meta(&capability.context, at("context"))?;

@@ -118,11 +118,12 @@ impl<'a> Fields<'a> {
     pub fn strings(&mut self, name: &'static str) -> Result<Option<Vec<&'a str>>, ApiError> {
         match self.get(name) {
             None => Ok(None),
-            Some(Value::Array(items)) => {
-                items.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| {
-                    self.error(name, "Give a list of strings here.")
-                })
-            }
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(Value::as_str)
+                .collect::<Option<Vec<_>>>()
+                .map(Some)
+                .ok_or_else(|| self.error(name, "Give a list of strings here.")),
             Some(_) => Err(self.error(name, "Give a list of strings here.")),
         }
     }

@@ -172,8 +172,9 @@ impl Condition {
             }
             Op::Matches => {
                 let text = fields.required_string("value")?;
-                let pattern = Pattern::compile(text)
-                    .ok_or_else(|| fields.error("value", "Give a pattern without look-around or back-references here."))?;
+                let pattern = Pattern::compile(text).ok_or_else(|| {
+                    fields.error("value", "Give a pattern without look-around or back-references here.")
+                })?;
                 Test::Matches(pattern)
             }
         };

@@ -123,9 +123,8 @@ fn version(fields: &mut Fields) -> Result<Option<String>, ApiError> {
 fn traceparent(fields: &mut Fields) -> Result<Option<String>, ApiError> {
     let Some(text) = fields.string("traceparent")? else { return Ok(None) };
     let parts: Vec<_> = text.split('-').collect();
-    let hex = |part: &str, len| {
-        part.len() == len && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    };
+    let hex =
+        |part: &str, len| part.len() == len && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let valid = parts.len() == 4
         && hex(parts[0], 2)
         && parts[0] != "ff"
@@ -147,7 +146,8 @@ pub fn parse_outcome_query(text: &[u8]) -> Result<(Arc<Consumer>, String), ApiEr
     let path = fields.child("consumer");
     let consumer = Consumer::read(fields.get("consumer"), &path)?;
     fields.required_string("invocationId")?;
-    let id = caller_id(&mut fields, "invocationId")?.ok_or_else(|| ApiError::new(Code::Argument, "Give an invocationId."))?;
+    let id = caller_id(&mut fields, "invocationId")?
+        .ok_or_else(|| ApiError::new(Code::Argument, "Give an invocationId."))?;
     fields.finish()?;
     Ok((consumer, id))
 }

@@ -13,8 +13,7 @@ pub fn format(unix_ms: UnixMs) -> String {
     let clamped = unix_ms.clamp(-62_167_219_200_000, MAX_UNIX_MS);
     let (days, in_day) = (clamped.div_euclid(86_400_000), clamped.rem_euclid(86_400_000));
     let (year, month, day) = civil_from_days(days);
-    let (hour, minute, second, ms) =
-        (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
+    let (hour, minute, second, ms) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
     let mut out = String::with_capacity(24);
     let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
     out
@@ -61,8 +60,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
@@ -93,7 +91,14 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for bad in ["", "2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00.Z", "2026-1-01T00:00:00Z"] {
+        for bad in [
+            "",
+            "2026-01-01",
+            "2026-02-30T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-1-01T00:00:00Z",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

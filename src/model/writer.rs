@@ -10,6 +10,12 @@ pub struct ObjectWriter {
     out: Vec<u8>,
 }
 
+impl Default for ObjectWriter {
+    fn default() -> Self {
+        ObjectWriter::new()
+    }
+}
+
 impl ObjectWriter {
     pub fn new() -> Self {
         ObjectWriter::with_capacity(256)
@@ -84,11 +90,7 @@ impl ObjectWriter {
 }
 
 /// Writes a JSON array into `out`.
-pub fn write_array<T>(
-    out: &mut Vec<u8>,
-    items: impl IntoIterator<Item = T>,
-    mut write: impl FnMut(T, &mut Vec<u8>),
-) {
+pub fn write_array<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut Vec<u8>)) {
     out.push(b'[');
     for (index, item) in items.into_iter().enumerate() {
         if index > 0 {

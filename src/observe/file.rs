@@ -18,7 +18,8 @@ pub struct FileSink {
 impl FileSink {
     pub fn open(path: &str, max_bytes: u64) -> Result<FileSink, ApiError> {
         let mut sink = FileSink { path: path.into(), max_bytes, file: None, bytes: 0, failed: 0 };
-        let refused = |_| ApiError::at(Code::Argument, "/audit/sink/file", "The audit file cannot be opened for appending.");
+        let refused =
+            |_| ApiError::at(Code::Argument, "/audit/sink/file", "The audit file cannot be opened for appending.");
         sink.reopen().map_err(refused)?;
         Ok(sink)
     }
@@ -37,7 +38,11 @@ impl FileSink {
             Err(error) => {
                 self.failed += 1;
                 self.file = None;
-                Some(format!("The audit file could not be written ({}); entries lost so far: {}.", error.kind(), self.failed))
+                Some(format!(
+                    "The audit file could not be written ({}); entries lost so far: {}.",
+                    error.kind(),
+                    self.failed
+                ))
             }
         }
     }

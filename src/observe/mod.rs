@@ -106,7 +106,11 @@ impl Observer {
         };
         let callback = match (sink, audit) {
             (AuditSink::Callback, None) => {
-                return Err(ApiError::at(Code::Argument, "/audit/sink", "Give an audit callback to send the entries to."));
+                return Err(ApiError::at(
+                    Code::Argument,
+                    "/audit/sink",
+                    "Give an audit callback to send the entries to.",
+                ));
             }
             (AuditSink::Callback, Some(hook)) => Some(listener("audit", hook)),
             _ => None,

@@ -7,8 +7,8 @@ use super::engine::RETRY_AFTER_MS;
 use super::flight::Flight;
 use crate::admit::GroupKey;
 use crate::catalog::Target;
-use crate::model::definition::{ConcurrencyMode, Kind};
 use crate::model::ErrorPayload;
+use crate::model::definition::{ConcurrencyMode, Kind};
 
 /// Takes the call's slot, which it keeps until it has settled.
 pub async fn admit(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {

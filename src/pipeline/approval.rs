@@ -5,10 +5,10 @@ use super::envelope;
 use super::flight::{EffectiveInput, Flight};
 use crate::catalog::Target;
 use crate::confirm::{self, Ask, Evidence, Redeemed, Summary};
+use crate::model::ErrorPayload;
 use crate::model::definition::Confirmation;
 use crate::model::error::ErrorCode;
 use crate::model::policy::{BuiltIn, PolicyRef};
-use crate::model::ErrorPayload;
 use crate::policy;
 use crate::runtime::Answer;
 
@@ -65,8 +65,7 @@ pub async fn approve(
 async fn ask_policies(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<Wanted, ErrorPayload> {
     let engine = flight.engine.clone();
     let capability = target.capability();
-    let mut wanted =
-        Wanted { confirmation: capability.confirmation == Confirmation::Required, summary: None };
+    let mut wanted = Wanted { confirmation: capability.confirmation == Confirmation::Required, summary: None };
     for link in target.links(&engine.config.policies) {
         match link.policy {
             PolicyRef::BuiltIn(BuiltIn::Audit { level }) => flight.audit_at(*level),

@@ -76,7 +76,13 @@ pub enum Stop {
 }
 
 impl Call {
-    pub fn new(engine: &Arc<Engine>, number: u64, ids: Arc<CallIds>, fingerprint: Fingerprint, caller: Arc<Caller>) -> Arc<Call> {
+    pub fn new(
+        engine: &Arc<Engine>,
+        number: u64,
+        ids: Arc<CallIds>,
+        fingerprint: Fingerprint,
+        caller: Arc<Caller>,
+    ) -> Arc<Call> {
         Arc::new(Call {
             number,
             ids,

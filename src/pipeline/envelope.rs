@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::catalog::Target;
-use crate::model::error::{ErrorCode, Retry, truncate, MAX_MESSAGE};
-use crate::model::writer::ObjectWriter;
 use crate::model::ErrorPayload;
+use crate::model::error::{ErrorCode, MAX_MESSAGE, Retry, truncate};
+use crate::model::writer::ObjectWriter;
 use crate::observe::{Bound, CallIds};
 use crate::runtime::Answer;
 

@@ -10,11 +10,11 @@ use super::engine::Engine;
 use crate::admit::Slot;
 use crate::catalog::Target;
 use crate::json;
+use crate::model::ErrorPayload;
 use crate::model::policy::AuditLevel;
 use crate::model::request::{Options, Request};
 use crate::model::time::{self, UnixMs};
 use crate::model::writer::ObjectWriter;
-use crate::model::ErrorPayload;
 use crate::observe::Entry;
 use crate::policy::{PolicyHooks, context};
 use crate::registry::{Asked, as_context};
@@ -61,7 +61,13 @@ pub struct Flight {
 }
 
 impl Flight {
-    pub fn new(engine: &Arc<Engine>, call: Arc<Call>, request: Request, options: Options, ancestors: Vec<u64>) -> Flight {
+    pub fn new(
+        engine: &Arc<Engine>,
+        call: Arc<Call>,
+        request: Request,
+        options: Options,
+        ancestors: Vec<u64>,
+    ) -> Flight {
         let deadline = options.deadline_ms.map(|ms| call.started.saturating_add(ms));
         Flight {
             engine: engine.clone(),
@@ -123,7 +129,13 @@ impl Flight {
         self.ask_with(hook, name, context, Arc::default()).await
     }
 
-    pub async fn ask_with(&mut self, hook: &Hook, name: &str, context: Vec<u8>, extra: Arc<[u8]>) -> Result<Asked, ErrorPayload> {
+    pub async fn ask_with(
+        &mut self,
+        hook: &Hook,
+        name: &str,
+        context: Vec<u8>,
+        extra: Arc<[u8]>,
+    ) -> Result<Asked, ErrorPayload> {
         let label = Label { what: "hook", name: name.into(), phase: None };
         let (mut job, reply) = self.engine.immediate(hook, label, context, name_is_look(name));
         job.call = self.call.number;
@@ -170,7 +182,12 @@ impl Flight {
     }
 
     /// The context of handlers, `bind` and `precondition`.
-    pub async fn call_context(&mut self, target: &Target, confirmed: Option<&Confirmed>, until: Option<Instant>) -> Result<ObjectWriter, ErrorPayload> {
+    pub async fn call_context(
+        &mut self,
+        target: &Target,
+        confirmed: Option<&Confirmed>,
+        until: Option<Instant>,
+    ) -> Result<ObjectWriter, ErrorPayload> {
         let host = self.host().await?;
         let ids = &self.call.ids;
         let capability = target.capability();

@@ -78,11 +78,7 @@ enum Known {
 
 impl Dedupe {
     pub fn new(limits: &Limits) -> Dedupe {
-        Dedupe {
-            size: limits.dedupe_cache_size as usize,
-            ttl_ms: limits.dedupe_cache_ttl_ms,
-            state: Mutex::default(),
-        }
+        Dedupe { size: limits.dedupe_cache_size as usize, ttl_ms: limits.dedupe_cache_ttl_ms, state: Mutex::default() }
     }
 
     /// Finds the record of `key`, or makes `call` the record.

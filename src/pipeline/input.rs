@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::flight::{EffectiveInput, Flight};
 use crate::catalog::Target;
 use crate::json as canon;
+use crate::model::ErrorPayload;
 use crate::model::definition::{Capability, Kind};
 use crate::model::error::{ErrorCode, Retry};
-use crate::model::ErrorPayload;
 use crate::schema::Issue;
 
 pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<EffectiveInput, ErrorPayload> {
@@ -82,7 +82,11 @@ async fn merge(flight: &mut Flight, target: &Target, issued: Value, defaults: bo
         schema.validate(&agent).map_err(invalid)?;
     }
     let Value::Object(agent) = issued else {
-        return Err(invalid(vec![Issue { path: String::new(), message: "Send an object.".into(), keyword: "type".into() }]));
+        return Err(invalid(vec![Issue {
+            path: String::new(),
+            message: "Send an object.".into(),
+            keyword: "type".into(),
+        }]));
     };
     let bound = bind(flight, target).await?;
     let mut merged = bound.clone();
@@ -118,7 +122,11 @@ fn is_bound(capability: &Capability, issue: &Issue, value: &Value) -> bool {
         let path = format!("/{}", canon::escape_pointer(field));
         let inside = issue.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         // A missing member is reported at its parent.
-        inside || (issue.keyword == "required" && issue.path.is_empty() && value.get(field).is_none() && requires(capability, field))
+        inside
+            || (issue.keyword == "required"
+                && issue.path.is_empty()
+                && value.get(field).is_none()
+                && requires(capability, field))
     })
 }
 

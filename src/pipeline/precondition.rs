@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::flight::{EffectiveInput, Flight};
 use crate::catalog::Target;
-use crate::model::error::{ErrorCode, MAX_MESSAGE, truncate};
 use crate::model::ErrorPayload;
+use crate::model::error::{ErrorCode, MAX_MESSAGE, truncate};
 
 pub async fn check(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<(), ErrorPayload> {
     flight.enter(7)?;

@@ -98,8 +98,11 @@ fn ambiguous(live: &[Target]) -> ErrorPayload {
         .iter()
         .map(|target| json!({ "instanceId": &*target.registration.instance_id, "registrationId": &*target.registration.id }))
         .collect();
-    ErrorPayload::new(ErrorCode::AmbiguousInstance, "Several instances offer this capability. Name one by its instanceId.")
-        .details(json!({ "instances": instances }))
+    ErrorPayload::new(
+        ErrorCode::AmbiguousInstance,
+        "Several instances offer this capability. Name one by its instanceId.",
+    )
+    .details(json!({ "instances": instances }))
 }
 
 fn stale(details: Value) -> ErrorPayload {

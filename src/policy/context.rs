@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::catalog::Target;
+use crate::model::Consumer;
 use crate::model::time;
 use crate::model::writer::ObjectWriter;
-use crate::model::Consumer;
 use crate::registry::Registry;
 
 /// The context of discovery and authorization, still open for what invocation adds.

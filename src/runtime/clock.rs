@@ -23,9 +23,7 @@ impl Clock {
     pub fn new(config: ClockConfig, pool: &Arc<Pool>) -> Arc<Clock> {
         Arc::new(match config {
             ClockConfig::System => Clock::System(pool.clone()),
-            ClockConfig::Manual { start } => {
-                Clock::Manual { start, now: AtomicU64::new(0), timers: Timers::default() }
-            }
+            ClockConfig::Manual { start } => Clock::Manual { start, now: AtomicU64::new(0), timers: Timers::default() },
         })
     }
 

@@ -175,9 +175,7 @@ impl Dispatcher {
     pub fn wait_closed(&self, patience: Patience) -> bool {
         local::drain();
         let mut idle = self.idle.lock();
-        self.pool.blocking(|| {
-            patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some()
-        })
+        self.pool.blocking(|| patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some())
     }
 
     /// A callback on a worker outlived its call: another worker takes the place, up to a bound.

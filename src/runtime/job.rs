@@ -135,8 +135,7 @@ impl Job {
         if let Some(reply) = reply {
             reply.started(local::role());
         }
-        let frame =
-            Frame { dispatcher: self.dispatcher.clone(), call: self.call, serial, looking: self.looking };
+        let frame = Frame { dispatcher: self.dispatcher.clone(), call: self.call, serial, looking: self.looking };
         local::host_code(Some(frame), || self.hook.call(reply, &self.context, &self.extra));
         if let Some(reply) = reply {
             reply.returned();

@@ -20,6 +20,12 @@ struct State {
     closed: bool,
 }
 
+pub enum Taken {
+    Job(Box<Job>),
+    Nothing,
+    Closed,
+}
+
 impl Pull {
     pub fn push(&self, job: Job) {
         let mut state = self.state.lock();
@@ -32,14 +38,14 @@ impl Pull {
         self.pushed.notify_one();
     }
 
-    /// The next job; `Err` once closed, `Ok(None)` when patience ended.
-    pub fn take(&self, patience: Patience) -> Result<Option<Job>, ()> {
+    /// The next job, waiting for one as long as patience lasts.
+    pub fn take(&self, patience: Patience) -> Taken {
         let mut state = self.state.lock();
         let taken = patience.wait(&self.pushed, &mut state, |state| match state.queue.pop_front() {
-            Some(job) => Some(Ok(job)),
-            None => state.closed.then_some(Err(())),
+            Some(job) => Some(Taken::Job(Box::new(job))),
+            None => state.closed.then_some(Taken::Closed),
         });
-        taken.transpose()
+        taken.unwrap_or(Taken::Nothing)
     }
 
     /// Nothing is handed out any more; what was waiting is returned, to be dropped outside locks.

@@ -77,16 +77,13 @@ enum Stage {
     Answered(Answer),
     Taken,
     /// The call went on without it. `told` once the late answer has come.
-    Left { told: bool },
+    Left {
+        told: bool,
+    },
 }
 
 impl Reply {
-    pub fn new(
-        dispatcher: &Arc<Dispatcher>,
-        owed: Owed,
-        bounds: Bounds,
-        signal: Option<Arc<Signal>>,
-    ) -> Arc<Reply> {
+    pub fn new(dispatcher: &Arc<Dispatcher>, owed: Owed, bounds: Bounds, signal: Option<Arc<Signal>>) -> Arc<Reply> {
         Arc::new(Reply {
             owed,
             bounds,
