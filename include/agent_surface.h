@@ -61,8 +61,9 @@ typedef void (*as_fn_text)(void *user_data, const uint8_t *text, size_t text_len
 
 /**
  * Releases `user_data`. Runs exactly once for each passing of the table it stands in, also when the function the
- * table was passed to fails: after the last call of the table has returned and every deferred one has ended. The one
- * exception is a table whose `struct_size` is not that of a table; nothing of it is read.
+ * table was passed to fails: after the last call of the table has returned and every deferred one has ended; at once
+ * where the table has no function that could be called. The one exception is a table whose `struct_size` is not that
+ * of a table; nothing of it is read.
  */
 typedef void (*as_fn_destroy)(void *user_data);
 
@@ -308,6 +309,11 @@ typedef struct as_hooks_event {
  * A listener. 0 is no handle. Freed by `as_unsubscribe`.
  */
 typedef uint64_t as_subscription;
+
+/**
+ * A tool catalog for a model, with its way back. 0 is no handle. Freed by `as_toolset_free`.
+ */
+typedef uint64_t as_toolset;
 
 /**
  * It worked; the outputs are filled.
@@ -606,14 +612,15 @@ as_code as_registration_update(as_registration registration,
                                struct as_blob *err);
 
 /**
- * Swaps the callbacks of a registration, without a new surface version: `bindings` stand in the place of all that were
- * given before. Calls that run go on with theirs.
+ * Swaps callbacks of a registration, without a new surface version: each binding stands in the place of the one before
+ * of the same name, all of it; capabilities that no binding names keep theirs. Calls that run go on with theirs. All of
+ * it is done or nothing.
  *
  * Ownership: every binding is taken over, on failure too; the ones before are destroyed once nothing uses them.
  * Threads: any, inside callbacks too.
  * Blocking: no.
- * Errors: `AS_E_DEFINITION` (a callback is missing or unmatched), `AS_E_ARGUMENT`, `AS_E_UTF8`, `AS_E_CLOSED`
- * (rejected, replaced or closed), and those of the handle.
+ * Errors: `AS_E_ARGUMENT` (a binding that names nothing, lacks what its capability needs, or is no table), `AS_E_UTF8`,
+ * `AS_E_CLOSED` (rejected, replaced or closed), and those of the handle.
  */
 as_code as_registration_rebind(as_registration registration,
                                const struct as_binding *bindings,
@@ -749,11 +756,11 @@ as_code as_reply_on_abort(as_reply reply,
  * is in its result; codes are for misuse of this function.
  *
  * Ownership: `request` and `options` are copied; `hooks` is taken over, on failure too; `out` is a handle to be freed
- * with `as_invocation_free`.
+ * with `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
  * Threads: any, inside callbacks too. The result may come before this function returns.
  * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id, `out` NULL), `AS_E_UTF8`, `AS_E_JSON`,
- * `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
+ * Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`,
+ * `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
  */
 as_code as_invoke(as_registry registry,
                   const uint8_t *request,
@@ -956,12 +963,116 @@ as_code as_unsubscribe(as_subscription subscription);
  * Ownership: `out` is the caller's, freed with `as_blob_free`.
  * Threads: any.
  * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
+ * Errors: `AS_E_ARGUMENT` (`out` NULL), `AS_E_CLOSED`, and those of the handle.
  */
 as_code as_audit_read(as_registry registry,
                       uint64_t after,
                       struct as_blob *out,
                       struct as_blob *err);
+
+/**
+ * Makes a toolset: the catalog of one consumer as tools of a model. `options` is `{consumer?, mode?, topology?,
+ * confirmations?, scope?, budget?, toolCallIds?}`; one of `topology` and `confirmations` must be given.
+ *
+ * Ownership: `options` is copied; `out` is a handle to be freed with `as_toolset_free`.
+ * Threads: any; not inside `when`, `describe` or `on_discovery`.
+ * Blocking: while the host's own callbacks run.
+ * Errors: `AS_E_ARGUMENT` (an unknown field, neither `topology` nor `confirmations`, `out` NULL), `AS_E_UTF8`,
+ * `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those of the handle.
+ */
+as_code as_toolset_new(as_registry registry,
+                       const uint8_t *options,
+                       size_t options_len,
+                       as_toolset *out,
+                       struct as_blob *err);
+
+/**
+ * Ends a toolset and frees its handle. Calls that wait for a person end at once with the result they have. Freeing 0
+ * does nothing.
+ *
+ * Ownership: the handle is stale afterwards.
+ * Threads: any. In a forked child an inherited handle leaks on purpose: `AS_OK`.
+ * Blocking: never.
+ * Errors: `AS_E_STALE_HANDLE` (freed before), `AS_E_WRONG_HANDLE`.
+ */
+as_code as_toolset_free(as_toolset toolset);
+
+/**
+ * Takes the catalog anew and hands it out: `{tools, wireNameMap, loss: [{tool, pointer, keyword}]}`. `format` is the
+ * name of a provider's format, as it is, not as JSON; empty is the neutral one. Names of the catalog before stay
+ * callable.
+ *
+ * Ownership: `format` is copied; `out` is the caller's, freed with `as_blob_free`.
+ * Threads: any; not inside `when`, `describe` or `on_discovery`.
+ * Blocking: while the host's own callbacks run.
+ * Errors: `AS_E_ARGUMENT` (an unknown format, `out` NULL), `AS_E_UTF8`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those
+ * of the handle.
+ */
+as_code as_toolset_tools(as_toolset toolset,
+                         const uint8_t *format,
+                         size_t format_len,
+                         struct as_blob *out,
+                         struct as_blob *err);
+
+/**
+ * Tells of a toolset: its options as they came out.
+ *
+ * Ownership: `out` is the caller's, freed with `as_blob_free`.
+ * Threads: any.
+ * Blocking: no.
+ * Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
+ */
+as_code as_toolset_info(as_toolset toolset, struct as_blob *out, struct as_blob *err);
+
+/**
+ * Renders a result envelope as a provider's message. `format` as in `as_toolset_tools`.
+ *
+ * Ownership: both texts are copied; `out` is the caller's, freed with `as_blob_free`.
+ * Threads: any.
+ * Blocking: no.
+ * Errors: `AS_E_ARGUMENT` (an unknown format, no result envelope, `out` NULL), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`,
+ * and those of the handle.
+ */
+as_code as_toolset_render(as_toolset toolset,
+                          const uint8_t *format,
+                          size_t format_len,
+                          const uint8_t *result,
+                          size_t result_len,
+                          struct as_blob *out,
+                          struct as_blob *err);
+
+/**
+ * Runs a tool call of a model and returns at once. `call` is `{name, input, toolCallId?}`. Whatever a model gets wrong
+ * (a tool it does not have, bad arguments, a bad id) is in the result; codes are for misuse of this function.
+ *
+ * Ownership: `call` is copied; `hooks` is taken over, on failure too; `out` is a handle to be freed with
+ * `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
+ * Threads: any, inside callbacks too. The result may come before this function returns.
+ * Blocking: no.
+ * Errors: `AS_E_ARGUMENT` (an unknown field), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the
+ * handle. On failure `hooks` gets no result.
+ */
+as_code as_toolset_call(as_toolset toolset,
+                        const uint8_t *call,
+                        size_t call_len,
+                        const struct as_hooks_result *hooks,
+                        as_invocation *out,
+                        struct as_blob *err);
+
+/**
+ * Runs a tool call of a model and waits for the result envelope. With confirmations `wait` that includes a person's
+ * answer, bounded by the confirmation's time to live. `call` as in `as_toolset_call`.
+ *
+ * Ownership: `call` is copied; `result` is the caller's, freed with `as_blob_free`.
+ * Threads: any, inside callbacks too.
+ * Blocking: until the call has settled.
+ * Errors: as `as_toolset_call`, `AS_E_ARGUMENT` (`result` NULL), and `AS_E_WOULD_DEADLOCK`.
+ */
+as_code as_toolset_call_wait(as_toolset toolset,
+                             const uint8_t *call,
+                             size_t call_len,
+                             struct as_blob *result,
+                             struct as_blob *err);
 
 /**
  * The canonical form of a JSON document (RFC 8785, integers of 64 bits exact): equal documents, and only those, have

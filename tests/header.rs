@@ -14,6 +14,7 @@ const PUBLIC: &[&str] = &[
     "invocation.rs",
     "confirmation.rs",
     "looking.rs",
+    "toolset.rs",
     "binding.rs",
 ];
 /// What only a developer or a test may call.

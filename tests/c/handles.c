@@ -29,6 +29,7 @@ static void every_registry_function(as_registry r, as_code expected) {
   CHECK_CODE(expected, as_snapshot(r, NULL, 0, &out, NULL));
   CHECK_CODE(expected, as_subscribe(r, &event, &made, NULL)), tables++;
   CHECK_CODE(expected, as_audit_read(r, 0, &out, NULL));
+  CHECK_CODE(expected, as_toolset_new(r, TEXT("{\"topology\":\"embedded\"}"), &made, NULL));
   CHECK_CODE(expected, as_dev_explain(r, NULL, 0, &out, NULL));
   CHECK_CODE(expected, as_dev_advance(r, 1, 0, NULL));
   CHECK_CODE(expected, as_dev_quiesce(r, 0, NULL));
@@ -72,11 +73,27 @@ static void every_reply_function(as_reply r, as_code expected) {
   CHECK(probe_destroyed(&p) == 1);
 }
 
+static void every_toolset_function(as_toolset t, as_code expected) {
+  static const char CALL[] = "{\"name\":\"view_t__go\",\"input\":{}}";
+  as_blob out = EMPTY_BLOB;
+  as_invocation made = 0;
+  probe p = {0};
+  as_hooks_result result = result_table(&p);
+  CHECK_CODE(expected, as_toolset_tools(t, NULL, 0, &out, NULL));
+  CHECK_CODE(expected, as_toolset_info(t, &out, NULL));
+  CHECK_CODE(expected, as_toolset_render(t, NULL, 0, TEXT("{}"), &out, NULL));
+  CHECK_CODE(expected, as_toolset_call(t, TEXT(CALL), &result, &made, NULL));
+  CHECK_CODE(expected, as_toolset_call_wait(t, TEXT(CALL), &out, NULL));
+  CHECK(made == 0 && out.ptr == NULL);
+  CHECK(probe_destroyed(&p) == 1);
+}
+
 TEST(null_handles) {
   every_registry_function(0, AS_E_NULL_HANDLE);
   every_registration_function(0, AS_E_NULL_HANDLE);
   every_invocation_function(0, AS_E_NULL_HANDLE);
   every_reply_function(0, AS_E_NULL_HANDLE);
+  every_toolset_function(0, AS_E_NULL_HANDLE);
 }
 
 TEST(freeing_nothing_does_nothing) {
@@ -84,6 +101,7 @@ TEST(freeing_nothing_does_nothing) {
   CHECK_CODE(AS_OK, as_unregister(0));
   CHECK_CODE(AS_OK, as_invocation_free(0));
   CHECK_CODE(AS_OK, as_unsubscribe(0));
+  CHECK_CODE(AS_OK, as_toolset_free(0));
 }
 
 TEST(stale_handles) {
@@ -120,6 +138,8 @@ TEST(handles_of_another_kind) {
   every_registration_function(registry, AS_E_WRONG_HANDLE);
   every_invocation_function(p.reply, AS_E_WRONG_HANDLE);
   every_reply_function(call, AS_E_WRONG_HANDLE);
+  every_toolset_function(registry, AS_E_WRONG_HANDLE);
+  CHECK_CODE(AS_E_WRONG_HANDLE, as_toolset_free(registry));
   CHECK_CODE(AS_E_WRONG_HANDLE, as_registry_free(call));
   CHECK_CODE(AS_E_WRONG_HANDLE, as_unregister(registry));
   CHECK_CODE(AS_E_WRONG_HANDLE, as_invocation_free(registry));
@@ -137,6 +157,7 @@ TEST(numbers_that_were_never_handles) {
     every_registration_function(numbers[i], AS_E_WRONG_HANDLE);
     every_invocation_function(numbers[i], AS_E_WRONG_HANDLE);
     every_reply_function(numbers[i], AS_E_WRONG_HANDLE);
+    every_toolset_function(numbers[i], AS_E_WRONG_HANDLE);
     CHECK_CODE(AS_E_WRONG_HANDLE, as_registry_free(numbers[i]));
     CHECK_CODE(AS_E_WRONG_HANDLE, as_unregister(numbers[i]));
     CHECK_CODE(AS_E_WRONG_HANDLE, as_unsubscribe(numbers[i]));
