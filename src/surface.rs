@@ -256,15 +256,16 @@ impl Surface {
             pipeline::invoke(engine, number, request, options, &caller, ancestors.clone())?
         };
         local::drain();
+        let mut free = true;
         while let Some(job) = local::take_own(number) {
             let _scope = enter();
-            job.run();
+            free &= job.run();
         }
         local::drain();
         drop(driving);
         if !caller.is_settled()
             && let Some(call) = call
-            && self.never_ends(&call, &ancestors)
+            && (!free || self.never_ends(&call, &ancestors))
         {
             caller.cancel();
             local::drain();

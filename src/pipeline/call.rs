@@ -83,11 +83,12 @@ impl Call {
         fingerprint: Fingerprint,
         caller: Arc<Caller>,
     ) -> Arc<Call> {
+        let signal = Signal::new(ids.invocation_id.clone());
         Arc::new(Call {
             number,
             ids,
             fingerprint,
-            signal: Arc::default(),
+            signal,
             started: engine.clock.now(),
             engine: Arc::downgrade(engine),
             state: Mutex::new(State { callers: vec![caller], ..State::default() }),

@@ -108,8 +108,8 @@ impl Dispatcher {
     pub(super) fn resubmit(self: &Arc<Self>, job: Job) {
         match &self.pull {
             Some(pull) => {
-                self.done();
                 pull.push(job);
+                self.done();
             }
             None => self.pool.send(job),
         }

@@ -72,16 +72,22 @@ impl Serial {
         true
     }
 
-    /// Gives the table back, or hands it to the job that was waiting longest and returns that.
-    pub fn leave(&self) -> Option<Job> {
-        let mut state = self.state.lock();
-        if let Some(mut next) = state.queue.pop_front() {
-            next.holds_serial = true;
-            return Some(next);
+    /// Gives the table to the job that was waiting longest, or back.
+    pub fn pass_on(&self) {
+        let next = {
+            let mut state = self.state.lock();
+            let next = state.queue.pop_front();
+            state.busy = next.is_some();
+            next
+        };
+        match next {
+            Some(mut next) => {
+                next.holds_serial = true;
+                next.dispatcher.clone().resubmit(next);
+            }
+            None => {
+                self.freed.notify_one();
+            }
         }
-        state.busy = false;
-        drop(state);
-        self.freed.notify_one();
-        None
     }
 }

@@ -37,6 +37,21 @@ pub struct Job {
     pub(super) holds_serial: bool,
 }
 
+/// A request in the host's hands: its table is taken and its registry busy as long as this lives.
+pub(super) struct Handed {
+    dispatcher: Arc<Dispatcher>,
+    serial: Option<Arc<Serial>>,
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        if let Some(serial) = &self.serial {
+            serial.pass_on();
+        }
+        local::done(self.dispatcher.clone());
+    }
+}
+
 impl Job {
     pub fn new(dispatcher: &Arc<Dispatcher>, hook: Hook, label: Label, context: Vec<u8>) -> Job {
         Job {
@@ -56,27 +71,31 @@ impl Job {
     }
 
     /// Tells a handler that its call was aborted.
-    pub fn notice(dispatcher: &Arc<Dispatcher>, hook: Hook) -> Job {
+    pub fn notice(dispatcher: &Arc<Dispatcher>, hook: Hook, invocation_id: &str) -> Job {
         let label = Label { what: "abort", name: "abort".into(), phase: None };
-        Job::new(dispatcher, hook, label, b"{}".to_vec())
+        let mut context = ObjectWriter::new();
+        context.string("invocationId", invocation_id);
+        Job::new(dispatcher, hook, label, context.into_bytes())
     }
 
-    /// Runs the host code on this thread, or leaves it with its table's queue.
-    pub fn run(self) {
+    /// Runs the host code on this thread, or leaves it with its table's queue. `false` where the table
+    /// is taken by host code on this very stack.
+    pub fn run(self) -> bool {
         let serial = self.hook.serial().cloned();
+        let dispatcher = self.dispatcher.clone();
         let job = match &serial {
             Some(serial) => match serial.enter(self) {
                 Some(job) => job,
-                None => return,
+                None => return !local::holds_serial(serial),
             },
             None => self,
         };
-        let dispatcher = job.dispatcher.clone();
         job.call_host(serial.clone());
-        if let Some(next) = serial.and_then(|serial| serial.leave()) {
-            next.dispatcher.clone().resubmit(next);
+        if let Some(serial) = serial {
+            serial.pass_on();
         }
         local::done(dispatcher);
+        true
     }
 
     /// Runs a hook whose answer this thread needs at once. `false` where it would wait for itself.
@@ -86,39 +105,46 @@ impl Job {
             return false;
         }
         self.call_host(serial.clone());
-        if let Some(next) = serial.and_then(|serial| serial.leave()) {
-            next.dispatcher.clone().resubmit(next);
+        if let Some(serial) = serial {
+            serial.pass_on();
         }
         true
     }
 
     /// Pull dispatch: gives the request to the host. `None` where there is nothing to hand out: a hook
     /// that must answer at once was run here, or the call is over.
-    pub fn hand_out(mut self, name_reply: &dyn Fn(&Arc<Reply>) -> u64) -> Option<Vec<u8>> {
+    pub fn hand_out(self, name_reply: &dyn Fn(&Arc<Reply>) -> u64) -> Option<Vec<u8>> {
+        // Counted from here: what is handed out runs until it is answered or deferred.
+        self.dispatcher.begin();
         if self.immediate {
-            self.dispatcher.begin();
             self.run();
             return None;
         }
-        if self.start.take().is_some_and(|start| !start()) {
-            if let Some(reply) = &self.reply {
+        let serial = self.hook.serial().cloned();
+        let mut job = match &serial {
+            Some(serial) => serial.enter(self)?,
+            None => self,
+        };
+        let handed = Handed { dispatcher: job.dispatcher.clone(), serial };
+        if job.start.take().is_some_and(|start| !start()) {
+            if let Some(reply) = &job.reply {
                 reply.skipped();
             }
             return None;
         }
-        let mut out = ObjectWriter::with_capacity(self.context.len() + self.extra.len() + 128);
-        out.string("do", self.label.what);
-        if let Some(reply) = &self.reply {
-            reply.handed_out();
+        let mut out = ObjectWriter::with_capacity(job.context.len() + job.extra.len() + 128);
+        out.string("do", job.label.what);
+        if let Some(reply) = &job.reply {
             out.string("reply", &name_reply(reply).to_string());
+            reply.handed_out(handed, &job.hook);
         }
-        out.string("name", &self.label.name);
-        out.optional_string("phase", self.label.phase);
-        out.raw("context", &self.context);
-        if !self.extra.is_empty() {
-            out.raw("input", &self.extra);
+        out.string("name", &job.label.name);
+        out.optional_string("phase", job.label.phase);
+        out.raw("context", &job.context);
+        if !job.extra.is_empty() {
+            out.raw("input", &job.extra);
         }
-        if let Some(after) = self.after.take() {
+        if let Some(after) = job.after.take() {
             after();
         }
         Some(out.into_bytes())
@@ -133,7 +159,7 @@ impl Job {
             return;
         }
         if let Some(reply) = reply {
-            reply.started(local::role());
+            reply.started(local::role(), &self.hook);
         }
         let frame = Frame { dispatcher: self.dispatcher.clone(), call: self.call, serial, looking: self.looking };
         local::host_code(Some(frame), || self.hook.call(reply, &self.context, &self.extra));

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::dispatch::Dispatcher;
 use super::host::Hook;
+use super::job::Handed;
 use super::local::Role;
 use super::signal::Signal;
 use crate::json::{self, Bounds, JsonErrorKind};
@@ -70,6 +71,11 @@ struct State {
     stuck: bool,
     /// Kept until a handler that outlives its call has really ended.
     held: Option<Box<dyn Any + Send>>,
+    /// The table that was asked, until it has answered or the call has gone on: it is not destroyed
+    /// under a call that it deferred.
+    hook: Option<Hook>,
+    /// The request is in the host's hands.
+    handed: Option<Handed>,
 }
 
 enum Stage {
@@ -97,6 +103,8 @@ impl Reply {
                 running: None,
                 stuck: false,
                 held: None,
+                hook: None,
+                handed: None,
             }),
             attachment: OnceLock::new(),
         })
@@ -171,18 +179,18 @@ impl Reply {
         if self.owed == Owed::Value {
             return self.misuse("Answer this hook before its callback returns; it cannot be deferred.");
         }
-        let mut state = self.state.lock();
-        match state.stage {
-            Stage::Open => {
-                state.deferred = true;
-                Ok(())
-            }
-            Stage::Left { told: false } => {
-                state.deferred = true;
-                Err(late())
-            }
-            _ => Err(settled()),
-        }
+        let (handed, outcome) = {
+            let mut state = self.state.lock();
+            let outcome = match state.stage {
+                Stage::Open => Ok(()),
+                Stage::Left { told: false } => Err(late()),
+                _ => return Err(settled()),
+            };
+            state.deferred = true;
+            (state.handed.take(), outcome)
+        };
+        drop(handed);
+        outcome
     }
 
     pub fn aborted(&self) -> Result<bool, ApiError> {
@@ -221,26 +229,29 @@ impl Reply {
 
     fn give(&self, answer: Answer) -> Result<(), ApiError> {
         let mut state = self.state.lock();
-        match state.stage {
+        let waker = state.waker.take();
+        // What the answer ends is dropped outside the lock, and after the answer has taken effect.
+        let ends = (state.handed.take(), state.hook.take(), state.held.take());
+        let given = match state.stage {
             Stage::Open => {
                 state.stage = Stage::Answered(answer);
-                let waker = state.waker.take();
                 drop(state);
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
+                waker.into_iter().for_each(Waker::wake);
                 Ok(())
             }
             Stage::Left { told: false } => {
                 state.stage = Stage::Left { told: true };
-                let held = state.held.take();
                 drop(state);
-                drop(held);
                 self.tell_late(answer);
                 Err(late())
             }
-            Stage::Answered(_) | Stage::Taken | Stage::Left { told: true } => Err(settled()),
-        }
+            Stage::Answered(_) | Stage::Taken | Stage::Left { told: true } => {
+                drop(state);
+                Err(settled())
+            }
+        };
+        drop(ends);
+        given
     }
 
     fn tell_late(&self, answer: Answer) {
@@ -251,13 +262,18 @@ impl Reply {
 
     // What the thread that runs the callback does.
 
-    pub(super) fn started(&self, role: Role) {
-        self.state.lock().running = Some(role);
+    pub(super) fn started(&self, role: Role, hook: &Hook) {
+        let mut state = self.state.lock();
+        state.running = Some(role);
+        state.hook = Some(hook.clone());
     }
 
     /// Fetched by the host, which answers when it likes.
-    pub(super) fn handed_out(&self) {
-        self.state.lock().deferred = true;
+    pub(super) fn handed_out(&self, handed: Handed, hook: &Hook) {
+        let mut state = self.state.lock();
+        state.deferred = true;
+        state.handed = Some(handed);
+        state.hook = Some(hook.clone());
     }
 
     /// The callback has returned.
@@ -322,7 +338,7 @@ impl Reply {
 
     /// From now on an answer is late. One that was given stays.
     pub fn shut(&self) {
-        let stuck = {
+        let (stuck, hook) = {
             let mut state = self.state.lock();
             if !matches!(state.stage, Stage::Open) {
                 return;
@@ -330,8 +346,9 @@ impl Reply {
             state.stage = Stage::Left { told: false };
             state.waker = None;
             state.stuck = state.running == Some(Role::Worker);
-            state.stuck
+            (state.stuck, state.hook.take())
         };
+        drop(hook);
         if stuck {
             self.dispatcher.worker_stuck();
         }

@@ -11,8 +11,8 @@ use super::job::Job;
 /// Most notices one call may have.
 const MAX_NOTICES: usize = 16;
 
-#[derive(Default)]
 pub struct Signal {
+    invocation_id: Arc<str>,
     state: Mutex<State>,
 }
 
@@ -26,6 +26,10 @@ struct State {
 }
 
 impl Signal {
+    pub fn new(invocation_id: Arc<str>) -> Arc<Signal> {
+        Arc::new(Signal { invocation_id, state: Mutex::default() })
+    }
+
     pub fn is_raised(&self) -> bool {
         self.state.lock().raised
     }
@@ -41,7 +45,7 @@ impl Signal {
             std::mem::take(&mut state.notices)
         };
         for hook in notices {
-            dispatcher.submit(Job::notice(dispatcher, hook));
+            dispatcher.submit(Job::notice(dispatcher, hook, &self.invocation_id));
         }
     }
 
@@ -60,7 +64,7 @@ impl Signal {
         let mut state = self.state.lock();
         if state.raised {
             drop(state);
-            dispatcher.submit(Job::notice(dispatcher, hook));
+            dispatcher.submit(Job::notice(dispatcher, hook, &self.invocation_id));
             return true;
         }
         if state.notices.len() >= MAX_NOTICES {
