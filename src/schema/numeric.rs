@@ -14,6 +14,7 @@ pub(super) fn as_count(number: &Number) -> Option<u64> {
     number.as_u64().or_else(|| double().map(|double| double as u64))
 }
 
+/// The exact order of two numbers, also of a 64-bit integer and a double.
 pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (integer(a), integer(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
