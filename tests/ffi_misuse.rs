@@ -24,6 +24,7 @@ macro_rules! calls {
 const DEFINITION: &str = r#"{"type":"t","description":"A thing",
     "actions":{"go":{"description":"Go","effect":"local-state","input":{"type":"object"}}}}"#;
 const REQUEST: &str = r#"{"capabilityId":"view:t.go"}"#;
+const TOOLSET: &str = r#"{"topology":"remote"}"#;
 
 fn registry_functions() -> Vec<(&'static str, OnHandle)> {
     calls! {
@@ -45,6 +46,7 @@ fn registry_functions() -> Vec<(&'static str, OnHandle)> {
         "as_snapshot" => |h, out, _, err| as_snapshot(h, null(), 0, out, err);
         "as_subscribe" => |h, _, made, err| as_subscribe(h, &listener(), made, err);
         "as_audit_read" => |h, out, _, err| as_audit_read(h, 0, out, err);
+        "as_toolset_new" => |h, _, made, err| as_toolset_new(h, TOOLSET.as_ptr(), TOOLSET.len(), made, err);
         "as_dev_explain" => |h, out, _, err| as_dev_explain(h, null(), 0, out, err);
         "as_dev_advance" => |h, _, _, err| as_dev_advance(h, 1, 0, err);
         "as_dev_quiesce" => |h, _, _, err| as_dev_quiesce(h, 0, err);
@@ -63,6 +65,16 @@ fn invocation_functions() -> Vec<(&'static str, OnHandle)> {
     calls! { "as_invocation_wait" => |h, out, _, err| as_invocation_wait(h, 0, out, err); }
 }
 
+fn toolset_functions() -> Vec<(&'static str, OnHandle)> {
+    calls! {
+        "as_toolset_tools" => |h, out, _, err| as_toolset_tools(h, null(), 0, out, err);
+        "as_toolset_info" => |h, out, _, err| as_toolset_info(h, out, err);
+        "as_toolset_render" => |h, out, _, err| as_toolset_render(h, null(), 0, b"{}".as_ptr(), 2, out, err);
+        "as_toolset_call" => |h, _, made, err| as_toolset_call(h, b"{}".as_ptr(), 2, &result(), made, err);
+        "as_toolset_call_wait" => |h, out, _, err| as_toolset_call_wait(h, b"{}".as_ptr(), 2, out, err);
+    }
+}
+
 /// Functions without an error blob: the code is all they say.
 fn silent_functions(noun: &str) -> Vec<(&'static str, OnHandle)> {
     match noun {
@@ -75,6 +87,7 @@ fn silent_functions(noun: &str) -> Vec<(&'static str, OnHandle)> {
             "as_invocation_cancel" => |h, _, _, _| as_invocation_cancel(h);
             "as_invocation_free" => |h, _, _, _| as_invocation_free(h);
         },
+        "toolset" => calls! { "as_toolset_free" => |h, _, _, _| as_toolset_free(h); },
         "subscription" => calls! { "as_unsubscribe" => |h, _, _, _| as_unsubscribe(h); },
         _ => calls! {
             "as_reply_json" => |h, _, _, _| as_reply_json(h, b"1".as_ptr(), 1);
@@ -117,6 +130,7 @@ fn texts() -> Vec<(&'static str, OnText)> {
         "id" => |w, p, n, err| as_confirmation_wait(w.registry, p, n, 0, &mut as_blob::default(), err);
         "context" => |w, p, n, err| as_snapshot(w.registry, p, n, &mut as_blob::default(), err);
         "context" => |w, p, n, err| as_dev_explain(w.registry, p, n, &mut as_blob::default(), err);
+        "options" => |w, p, n, err| as_toolset_new(w.registry, p, n, &mut 0, err);
         "json" => |_, p, n, err| as_canonical_json(p, n, &mut as_blob::default(), err);
         "capability_id" => |_, p, n, err| as_request_digest(p, n, null(), 0, &mut as_blob::default(), err);
         "input" => |_, p, n, err| as_request_digest(b"view:t.go".as_ptr(), 9, p, n, &mut as_blob::default(), err);
@@ -195,6 +209,7 @@ fn every_function(noun: &str, handle: u64, code: as_code, message: &str) {
         "registry" => registry_functions(),
         "registration" => registration_functions(),
         "invocation" => invocation_functions(),
+        "toolset" => toolset_functions(),
         _ => Vec::new(),
     };
     for (name, function) in speaking {
@@ -214,7 +229,10 @@ fn every_function(noun: &str, handle: u64, code: as_code, message: &str) {
     }
 }
 
-const NOUNS: [&str; 5] = ["registry", "registration", "invocation", "subscription", "reply"];
+const NOUNS: [&str; 6] = ["registry", "registration", "invocation", "subscription", "toolset", "reply"];
+
+/// Of these a world holds none.
+const NEVER_MADE: [&str; 2] = ["toolset", "reply"];
 
 #[test]
 fn no_handle() {
@@ -236,7 +254,7 @@ fn a_number_that_was_never_a_handle() {
 fn a_handle_of_another_kind() {
     let world = World::new();
     for noun in NOUNS {
-        for other in NOUNS.iter().filter(|&&other| other != noun && other != "reply") {
+        for other in NOUNS.iter().filter(|&&other| other != noun && !NEVER_MADE.contains(&other)) {
             let message = format!("This is not the handle of a {noun}.");
             every_function(noun, world.handle(other), AS_E_WRONG_HANDLE, &message);
         }
@@ -248,7 +266,7 @@ fn a_handle_of_another_kind() {
 fn a_handle_that_was_freed() {
     let world = World::new();
     world.end();
-    for noun in NOUNS.iter().filter(|&&noun| noun != "reply") {
+    for noun in NOUNS.iter().filter(|noun| !NEVER_MADE.contains(noun)) {
         let message = format!("The {noun} handle was freed, or what it stood for is gone.");
         every_function(noun, world.handle(noun), AS_E_STALE_HANDLE, &message);
     }
@@ -290,6 +308,7 @@ fn an_output_that_is_missing() {
         "out" => |w, _, _, err| as_subscribe(w.registry, &listener(), null_mut(), err);
         "out" => |w, _, _, err| as_audit_read(w.registry, 0, null_mut(), err);
         "out" => |w, _, _, err| as_dev_explain(w.registry, null(), 0, null_mut(), err);
+        "out" => |w, _, _, err| as_toolset_new(w.registry, TOOLSET.as_ptr(), TOOLSET.len(), null_mut(), err);
         "out" => |_, _, _, err| as_canonical_json(b"1".as_ptr(), 1, null_mut(), err);
         "out" => |_, _, _, err| as_request_digest(b"view:t.go".as_ptr(), 9, null(), 0, null_mut(), err);
         "report" => |_, _, _, err| as_verify_result(b"{}".as_ptr(), 2, b"{}".as_ptr(), 2, null_mut(), err);
