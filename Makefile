@@ -39,7 +39,7 @@ fmt:
 	@$(CARGO) fmt
 
 lint:
-	@$(CARGO) clippy --all-targets -- -D warnings
+	@$(CARGO) clippy --all-targets --all-features -- -D warnings
 
 header:
 	@UPDATE_HEADERS=1 $(CARGO) test --quiet --test header

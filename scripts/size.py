@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The size of the stripped shared library and the number of crates in it, held against what README.md says."""
+"""The size of the stripped shared library, the crates in it and why they are there, held against what README.md says."""
 import json, pathlib, re, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -13,6 +13,13 @@ def crates():
     return len({line.split(" (*)")[0] for line in tree.splitlines() if line.strip()}) - 1
 
 
+def direct():
+    """The dependencies that Cargo.toml names."""
+    manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    section = manifest.split("\n[dependencies]\n")[1].split("\n[")[0]
+    return {line.split("=")[0].strip() for line in section.splitlines() if "=" in line and not line.startswith("#")}
+
+
 def size():
     subprocess.run(["cargo", "build", "--release", "--lib", "--quiet"], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -22,7 +29,10 @@ def size():
 
 
 def main():
-    said = re.search(r"([\d,]+) bytes stripped, (\d+) crates", (ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = re.search(r"([\d,]+) bytes stripped, (\d+) crates", readme)
+    table = readme.split("| crate | why it is here |")[1].split("\n\n")[0]
+    listed = {row.split("|")[1].strip() for row in table.splitlines()[2:] if "|" in row}
     bytes_now, crates_now = size(), crates()
     print(f"{bytes_now:,} bytes stripped, {crates_now} crates")
     if not said:
@@ -31,6 +41,9 @@ def main():
     bytes_said, crates_said = int(said.group(1).replace(",", "")), int(said.group(2))
     if abs(bytes_now - bytes_said) > TOLERANCE * bytes_said or crates_now != crates_said:
         print(f"README.md says {bytes_said:,} bytes, {crates_said} crates")
+        return 1
+    if listed != direct():
+        print(f"README.md's table and Cargo.toml differ: {sorted(listed ^ direct())}")
         return 1
     return 0
 

@@ -99,8 +99,10 @@ def quick_start():
 
 PARTS = [
     ("format", lambda: check("cargo fmt --check")),
-    ("lint", lambda: check("cargo clippy --all-targets -- -D warnings")),
+    ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings")),
     ("Rust tests", lambda: counted("cargo test --no-fail-fast")),
+    ("spans, with the tracing feature", lambda: counted("cargo test --features tracing --test tracing")),
+    ("scenarios in pull dispatch", lambda: counted("cargo test --test scenarios -- --dispatch pull")),
     ("vectors by Python", lambda: counted("python3 scripts/vectors.py")),
     ("headers alone, as C11 and C++17", lambda: check("make --no-print-directory -B build/debug/header-alone")),
     ("C against the shared library", lambda: built("build/debug/c-shared", "build/debug/c-shared")),
