@@ -6,6 +6,7 @@
 mod audit;
 mod file;
 mod listener;
+pub mod trace;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use crate::model::request::{Options, Request};
 use crate::model::{ApiError, ErrorPayload};
+use crate::observe::trace;
 use crate::runtime::task;
 use call::{Call, Caller};
 use engine::Engine;
@@ -42,7 +43,8 @@ pub fn invoke(
 ) -> Result<Option<Arc<Call>>, ApiError> {
     match identity::identify(engine, number, &mut request, &options, caller)? {
         Identity::New(call) => {
-            task::spawn(&engine.dispatcher, run(Flight::new(engine, call.clone(), request, options, ancestors)));
+            let flight = Flight::new(engine, call.clone(), request, options, ancestors);
+            task::spawn(&engine.dispatcher, trace::in_span(&call.ids, run(flight)));
             Ok(Some(call))
         }
         Identity::Joined(call) => {

@@ -10,7 +10,7 @@ use crate::json as canon;
 use crate::model::policy::AuditLevel;
 use crate::model::writer::ObjectWriter;
 use crate::model::{ErrorCode, ErrorPayload};
-use crate::observe::{Bound, Entry, Measures, Topic};
+use crate::observe::{Bound, Entry, Measures, Topic, trace};
 use crate::runtime::Hook;
 
 /// Largest payload that a full audit keeps of one call, in bytes.
@@ -135,6 +135,7 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
     };
     let recorded = code.is_none_or(|code| code.row().recorded);
 
+    trace::settled(bound.request_digest.as_deref(), code);
     let callers = call.publish(result.clone());
     engine.dedupe.settle(&call, recorded, now);
     call.signal.close();
