@@ -255,13 +255,13 @@ impl Surface {
             let _scope = enter();
             pipeline::invoke(engine, number, request, options, &caller, ancestors.clone())?
         };
-        local::drain();
         let mut free = true;
-        while let Some(job) = local::take_own(number) {
+        loop {
+            local::drain();
+            let Some(job) = local::take_own(number) else { break };
             let _scope = enter();
             free &= job.run();
         }
-        local::drain();
         drop(driving);
         if !caller.is_settled()
             && let Some(call) = call
@@ -635,7 +635,11 @@ impl Registration {
         for binding in bindings {
             let name = binding.name.clone();
             let index = self.inner.find(&name).ok_or_else(|| {
-                ApiError::new(Code::Argument, format!("A binding names \"{}\", which is not defined.", shown(&name)))
+                ApiError::definition(
+                    INVALID_DEFINITION,
+                    "",
+                    format!("A binding names \"{}\", which is not defined.", shown(&name)),
+                )
             })?;
             let capability = Target { registration: self.inner.clone(), index };
             let hooks = check_binding(capability.capability(), binding)?;
@@ -645,7 +649,7 @@ impl Registration {
             };
             if lacks {
                 let message = format!("The binding of \"{}\" lacks the function it needs.", shown(&name));
-                return Err(ApiError::new(Code::Argument, message));
+                return Err(ApiError::definition(INVALID_DEFINITION, &*capability.capability().pointer, message));
             }
             swaps.push((index, hooks));
         }

@@ -107,9 +107,9 @@ pub unsafe extern "C" fn as_registration_update(
 /// Ownership: every binding is taken over, on failure too; the ones before are destroyed once nothing uses them.
 /// Threads: any, inside callbacks too.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (a binding that names nothing, lacks what its capability needs, or is no table),
-/// `AS_E_DEFINITION` (a function that its capability never calls), `AS_E_UTF8`, `AS_E_CLOSED` (rejected, replaced or
-/// closed), and those of the handle.
+/// Errors: `AS_E_DEFINITION` (a binding that names nothing, lacks what its capability needs, or has a function that its
+/// capability never calls), `AS_E_ARGUMENT` (a binding that is no table), `AS_E_UTF8`, `AS_E_CLOSED` (rejected, replaced
+/// or closed), and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_registration_rebind(
     registration: as_registration,
