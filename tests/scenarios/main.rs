@@ -23,6 +23,7 @@ use json::Json;
 use model::Scenario;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -46,7 +47,6 @@ struct Arguments {
 struct Tally {
     passed: usize,
     failed: usize,
-    hung: bool,
 }
 
 fn main() -> ExitCode {
@@ -58,10 +58,11 @@ fn main() -> ExitCode {
         }
     };
     let mut tally = Tally::default();
+    let options = Arc::new(run::Options { pull: arguments.pull, stuck: AtomicBool::new(false) });
     if arguments.self_test {
         self_test::cases().into_iter().for_each(|(name, outcome)| tally.report(name, outcome));
     } else {
-        arguments.files.iter().for_each(|file| run_file(file, &arguments, &mut tally));
+        arguments.files.iter().for_each(|file| run_file(file, &arguments.filter, &options, &mut tally));
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -100,7 +101,7 @@ fn own_files() -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn run_file(file: &Path, arguments: &Arguments, tally: &mut Tally) {
+fn run_file(file: &Path, filter: &str, options: &Arc<run::Options>, tally: &mut Tally) {
     let scenarios = match read(file) {
         Ok(scenarios) => scenarios,
         Err(why) => return tally.report(&file.display().to_string(), Err(why)),
@@ -108,8 +109,8 @@ fn run_file(file: &Path, arguments: &Arguments, tally: &mut Tally) {
     for (i, scenario) in scenarios.iter().enumerate() {
         let unnamed = format!("{}[{i}]", file.display());
         let name = scenario.get("name").and_then(Json::as_str).unwrap_or(&unnamed);
-        if name.contains(&arguments.filter) {
-            run_one(name, scenario, arguments.pull, tally);
+        if name.contains(filter) {
+            run_one(name, scenario, options, tally);
         }
     }
 }
@@ -124,17 +125,16 @@ fn read(file: &Path) -> Result<Vec<Json>, String> {
 }
 
 /// On a thread of its own, which is left behind when it hangs.
-fn run_one(name: &str, scenario: &Json, pull: bool, tally: &mut Tally) {
+fn run_one(name: &str, scenario: &Json, options: &Arc<run::Options>, tally: &mut Tally) {
     let scenario = match Scenario::parse(scenario) {
         Ok(scenario) => scenario,
         Err(fault) => return tally.report(name, Err(format!("not a valid scenario: {fault}"))),
     };
-    let options = run::Options { pull, leaks: !tally.hung };
     let place = Arc::new(Mutex::new("opening".to_string()));
     let (done, outcome) = channel();
-    let here = place.clone();
+    let (here, shared) = (place.clone(), options.clone());
     let runner = thread::Builder::new().stack_size(STACK).spawn(move || {
-        let _ = done.send(run::run(scenario, &options, here));
+        let _ = done.send(run::run(scenario, &shared, here));
     });
     let outcome = match runner {
         Err(why) => Err(format!("no thread to run it: {why}")),
@@ -142,7 +142,7 @@ fn run_one(name: &str, scenario: &Json, pull: bool, tally: &mut Tally) {
             Ok(outcome) => outcome,
             Err(RecvTimeoutError::Disconnected) => Err(format!("{}: the runner itself panicked", host::lock(&place))),
             Err(RecvTimeoutError::Timeout) => {
-                tally.hung = true;
+                options.stuck.store(true, Ordering::SeqCst);
                 Err(format!("{}: hangs", host::lock(&place)))
             }
         },

@@ -2,30 +2,33 @@
 
 use crate::abi;
 use crate::callbacks;
-use crate::host::Host;
+use crate::host::{Host, Opened};
 use crate::json::Json;
 use crate::model::Scenario;
 use crate::pull::Pump;
 use crate::refs;
 use crate::steps;
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub struct Options {
     pub pull: bool,
-    /// Off once a scenario has hung: what it holds would be counted against every later one.
-    pub leaks: bool,
+    /// Set once a scenario could not be ended: what it holds would be counted against every later one.
+    pub stuck: AtomicBool,
 }
 
 /// `place` is where the scenario is, for the watchdog.
 pub fn run(scenario: Scenario, options: &Options, place: Arc<Mutex<String>>) -> Result<(), String> {
     let Scenario { registry, policies, executor, vars, steps } = scenario;
+    let before = live()?;
     let host = Arc::new(Host::new(policies, executor, place));
     let outcome = open(&host, &registry, &vars, options.pull)
         .and_then(|()| steps.iter().enumerate().try_for_each(|(i, step)| steps::run(&host, i + 1, step)));
     host.enter("closing".into());
-    let closed = close(&host, options);
-    outcome.and(closed.map_err(|why| format!("closing: {why}")))
+    let outcome = outcome.and(close(&host, options));
+    let kept = if options.stuck.load(Ordering::SeqCst) { Ok(()) } else { nothing_left(&host, &before) };
+    outcome.and(kept)
 }
 
 fn open(host: &Arc<Host>, registry: &Json, vars: &[(String, Json)], pull: bool) -> Result<(), String> {
@@ -71,59 +74,70 @@ fn config(registry: &Json, pull: bool) -> Json {
     Json::Object(members)
 }
 
-/// Closes the registry and gives everything back; then nothing may be left alive.
+/// Closes the registry and gives everything back, whatever goes wrong on the way; the first complaint counts.
 fn close(host: &Arc<Host>, options: &Options) -> Result<(), String> {
     let registry = host.registry();
-    if registry != 0 {
-        answered("as_registry_close", abi::registry_close(registry, steps::PATIENCE_MS))?;
+    let closed = if registry == 0 { Ok(()) } else { abi::registry_close(registry, steps::PATIENCE_MS) };
+    if closed.is_err() {
+        options.stuck.store(true, Ordering::SeqCst);
     }
     if let Some(pump) = host.pump.get() {
         pump.stop();
     }
     let opened = std::mem::take(&mut host.state().opened);
-    for (invocation, count) in &opened.invocations {
-        let reports = count.load(Ordering::SeqCst);
-        if !options.pull && reports != 1 {
-            return Err(format!("expected every result to be reported once, saw one reported {reports} times"));
-        }
-        answered("as_invocation_free", abi::invocation_free(*invocation))?;
+    let reported = if options.pull || closed.is_err() { Ok(()) } else { reported_once(&opened) };
+    let answers = [
+        ("as_registry_close", closed),
+        ("as_invocation_free", all(opened.invocations.iter().map(|(invocation, _)| abi::invocation_free(*invocation)))),
+        ("as_toolset_free", all(opened.toolsets.into_iter().map(abi::toolset_free))),
+        ("as_unregister", all(opened.registrations.into_iter().map(abi::unregister))),
+        ("as_unsubscribe", all(opened.subscriptions.into_iter().map(abi::unsubscribe))),
+        ("as_registry_free", abi::registry_free(registry)),
+    ];
+    for (function, answer) in answers {
+        answer.map_err(|why| format!("closing: {function}: expected AS_OK, saw {}", why.name()))?;
     }
-    for toolset in opened.toolsets {
-        let _freed_by_the_scenario_perhaps = abi::toolset_free(toolset);
-    }
-    for registration in opened.registrations {
-        answered("as_unregister", abi::unregister(registration))?;
-    }
-    for subscription in opened.subscriptions {
-        answered("as_unsubscribe", abi::unsubscribe(subscription))?;
-    }
-    if registry != 0 {
-        answered("as_registry_free", abi::registry_free(registry))?;
-    }
-    if let Some(failure) = host.state().failure.take() {
-        return Err(failure);
-    }
-    if options.leaks { nothing_left(host) } else { Ok(()) }
+    let failure = host.state().failure.take();
+    failure.map_or(reported, Err)
 }
 
-fn answered(function: &str, answer: abi::Reply<()>) -> Result<(), String> {
-    answer.map_err(|why| format!("{function}: expected AS_OK, saw {}", why.name()))
+/// Does all of it, and answers the first failure.
+fn all(answers: impl Iterator<Item = abi::Reply<()>>) -> abi::Reply<()> {
+    answers.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn nothing_left(host: &Arc<Host>) -> Result<(), String> {
+fn reported_once(opened: &Opened) -> Result<(), String> {
+    match opened.invocations.iter().map(|(_, count)| count.load(Ordering::SeqCst)).find(|reports| *reports != 1) {
+        None => Ok(()),
+        Some(reports) => Err(format!("closing: expected every result to be reported once, saw one {reports} times")),
+    }
+}
+
+/// What this scenario made must be gone: its callback tables, and whatever the library counts.
+fn nothing_left(host: &Arc<Host>, before: &Live) -> Result<(), String> {
     let tables = Arc::strong_count(host) - 1;
-    if tables > 0 {
-        return Err(format!("leaked {tables} callback tables, never destroyed"));
+    let more = |(name, count): &(&String, &i64)| **count > before.get(*name).copied().unwrap_or(0);
+    let left = live()?;
+    let left: Vec<String> = left.iter().filter(more).map(|(name, count)| format!("{name} {count}")).collect();
+    if tables == 0 && left.is_empty() {
+        return Ok(());
     }
-    let live = abi::live().map_err(|why| format!("as_dev_live: {}", why.name()))?;
-    let mut left = Vec::new();
-    alive("", &live, &mut left);
-    if left.is_empty() { Ok(()) } else { Err(format!("leaked {}", left.join(", "))) }
+    Err(format!("leaked {tables} callback tables, never destroyed; as_dev_live: {}", left.join(", ")))
 }
 
-fn alive(name: &str, live: &Json, left: &mut Vec<String>) {
-    match live {
-        Json::Number(count) if count != "0" => left.push(format!("{name} {count}")),
-        _ => live.members().iter().for_each(|(key, value)| alive(&format!("{name}/{key}"), value, left)),
+/// The library's counters by their JSON Pointers.
+type Live = BTreeMap<String, i64>;
+
+fn live() -> Result<Live, String> {
+    let document = abi::live().map_err(|why| format!("as_dev_live: {}", why.name()))?;
+    let mut counters = Live::new();
+    count("", &document, &mut counters);
+    Ok(counters)
+}
+
+fn count(pointer: &str, json: &Json, counters: &mut Live) {
+    if let Some(number) = json.as_int() {
+        counters.insert(pointer.to_string(), number);
     }
+    json.members().iter().for_each(|(key, value)| count(&format!("{pointer}/{key}"), value, counters));
 }

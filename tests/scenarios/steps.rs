@@ -135,6 +135,8 @@ fn said(answer: &Reply<Json>) -> String {
 }
 
 fn act(host: &Arc<Host>, action: &str, fields: &Json, nested: bool) -> Act {
+    // Inside a handler nothing that waits for the handler can come to an end.
+    let patience = if nested { 0 } else { PATIENCE_MS };
     match action {
         "register" => registering::register(host, fields),
         "update" => registering::update(host, fields),
@@ -148,7 +150,7 @@ fn act(host: &Arc<Host>, action: &str, fields: &Json, nested: bool) -> Act {
         "finish" => invoking::finish(host, fields),
         "decide" => invoking::decide(host, fields),
         "aborted" => invoking::aborted(host, fields),
-        "advance" => value_of(abi::advance(host.registry(), integer(fields, "ms")?, PATIENCE_MS)),
+        "advance" => value_of(abi::advance(host.registry(), integer(fields, "ms")?, patience)),
         "set" => set(host, fields),
         "confirm" => looking::confirm(host, fields),
         "pending" => looking::look(host, fields, abi::confirmations(host.registry())),
@@ -166,7 +168,7 @@ fn act(host: &Arc<Host>, action: &str, fields: &Json, nested: bool) -> Act {
         "verify" => invoking::verify(host, fields),
         "outcome" => invoking::outcome(host, fields),
         "closeConsumer" => value_of(abi::consumer_close(host.registry(), document(fields, "consumer"))),
-        "dispose" => value_of(abi::registry_close(host.registry(), PATIENCE_MS)),
+        "dispose" => value_of(abi::registry_close(host.registry(), patience)),
         _ => Err("no such step".into()),
     }
 }

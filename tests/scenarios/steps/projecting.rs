@@ -36,7 +36,9 @@ pub fn call(host: &Arc<Host>, fields: &Json) -> Act {
 }
 
 pub fn dispose(host: &Host, fields: &Json) -> Act {
-    value_of(abi::toolset_free(toolset_handle(host, fields)?))
+    let handle = toolset_handle(host, fields)?;
+    host.state().opened.toolsets.retain(|opened| *opened != handle);
+    value_of(abi::toolset_free(handle))
 }
 
 fn toolset_handle(host: &Host, fields: &Json) -> Result<abi::as_toolset, String> {
