@@ -134,15 +134,8 @@ as_hooks_notify notify_table(probe *p) {
 
 void answer_null(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len) {
   UNUSED;
+  count_call(user_data); /* before the answer, which another thread may be waiting for */
   CHECK_CODE(AS_OK, as_reply_json(reply, TEXT("null")));
-  count_call(user_data);
-}
-
-void echo(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len) {
-  UNUSED_CONTEXT;
-  keep_text((probe *)user_data, input, input_len);
-  CHECK_CODE(AS_OK, as_reply_json(reply, input, input_len));
-  count_call(user_data);
 }
 
 void pend(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len) {

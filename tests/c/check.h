@@ -92,7 +92,6 @@ as_hooks_notify notify_table(probe *p);
 
 /* Handlers that most tests want. */
 void answer_null(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len);
-void echo(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len);
 void pend(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len);
 void answer_nothing(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len);
 
