@@ -104,7 +104,7 @@ TEST(bindings_that_are_swapped) {
   quiesce(registry);
   CHECK(probe_destroyed(&first) == 1);
   CHECK(probe_destroyed(&second) == 0);
-  REFUSED(AS_E_ARGUMENT, "gone", as_registration_rebind(first.registration, &gone, 1, &err));
+  REFUSED(AS_E_DEFINITION, "INVALID_DEFINITION", as_registration_rebind(first.registration, &gone, 1, &err));
   CHECK(probe_destroyed(&refused) == 1);
   CHECK(probe_destroyed(&second) == 0);
   GO_GIVES(registry, "\"status\":\"ok\"");
