@@ -192,8 +192,12 @@ impl Surface {
         Ok(explain::explain(&self.engine, &view))
     }
 
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Looking inside a hook that is part of looking would never end.
-    fn look(&self) -> Result<(), ApiError> {
+    pub(crate) fn look(&self) -> Result<(), ApiError> {
         self.engine.check_open()?;
         match local::looking(&self.engine.dispatcher) {
             true => Err(would_deadlock()),

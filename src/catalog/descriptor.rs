@@ -1,5 +1,8 @@
 //! How a registration looks in a snapshot, rendered once: only what is live is filled in later.
 
+use std::ops::Range;
+
+use crate::json;
 use crate::model::definition::{Capability, Definition, Kind};
 use crate::model::writer::ObjectWriter;
 
@@ -17,6 +20,8 @@ pub struct Descriptor {
 pub struct Fragment {
     pub kind: Kind,
     pub bytes: Vec<u8>,
+    /// Where in `bytes` the agent's input schema stands; empty where there is none.
+    pub input: Range<usize>,
 }
 
 /// What the moment adds to a capability.
@@ -68,6 +73,7 @@ impl Fragment {
     fn new(registration_id: &str, capability: &Capability) -> Fragment {
         let mut out = ObjectWriter::new();
         let procedure = capability.kind == Kind::Procedure;
+        let mut input = 0..0;
         match procedure {
             true => out.string("procedureId", &capability.id),
             false => {
@@ -78,8 +84,10 @@ impl Fragment {
         out.string("description", &capability.description);
         if capability.kind != Kind::Observation {
             out.string("effect", capability.effect.as_str());
-            if let Some(input) = &capability.agent_input {
-                out.value("inputSchema", input.source());
+            if let Some(schema) = &capability.agent_input {
+                let text = json::canonical(schema.source());
+                out.raw("inputSchema", text.as_bytes());
+                input = out.position() - text.len()..out.position();
             }
         }
         if let Some(output) = &capability.output {
@@ -108,7 +116,7 @@ impl Fragment {
         if let Some(meta) = &capability.meta {
             out.value("meta", meta);
         }
-        Fragment { kind: capability.kind, bytes: open(out) }
+        Fragment { kind: capability.kind, bytes: open(out), input }
     }
 
     fn write(&self, moment: &Moment, out: &mut Vec<u8>) {

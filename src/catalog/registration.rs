@@ -162,6 +162,12 @@ impl Registration {
         self.live.lock().hooks.get(index).cloned()
     }
 
+    /// The agent's input schema as canonical text; empty where there is none.
+    pub fn input_text(&self, index: usize) -> &[u8] {
+        let fragment = self.descriptor.capabilities.get(index);
+        fragment.map_or(&[], |fragment| &fragment.bytes[fragment.input.clone()])
+    }
+
     /// Whether nothing but the descriptor decides how this looks: no callback, no push, enabled.
     pub(super) fn is_plain(&self) -> bool {
         let live = self.live.lock();

@@ -10,7 +10,7 @@ use super::{Registration, Target};
 use crate::model::fields::{self, Fields};
 use crate::model::policy::PolicyRef;
 use crate::model::writer::ObjectWriter;
-use crate::model::{ApiError, Consumer, time};
+use crate::model::{ApiError, Consumer, id, time};
 use crate::registry::Registry;
 
 /// `{consumer?, scope?, includeUnavailable?, budget?}`.
@@ -41,7 +41,7 @@ impl View {
     }
 
     pub fn covers(&self, component_type: &str) -> bool {
-        self.scope.as_ref().is_none_or(|scope| scope.iter().any(|prefix| in_scope(component_type, prefix)))
+        id::in_scope(component_type, self.scope.as_deref())
     }
 }
 
@@ -54,35 +54,68 @@ pub fn read_budget(fields: &mut Fields) -> Result<(Option<usize>, Option<usize>)
     Ok((components, bytes))
 }
 
-/// Whether `prefix` covers `component_type`, on a segment boundary.
-pub fn in_scope(component_type: &str, prefix: &str) -> bool {
-    component_type.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+/// One component as the consumer sees it.
+pub struct Seen {
+    pub registration: Arc<Registration>,
+    /// By capability, `None` where it is hidden; none at all where nothing but the descriptor decides.
+    pub states: Option<Vec<Option<State>>>,
 }
 
-/// One component as it is shown, with its procedures separated by commas.
-struct Shown {
-    component: Vec<u8>,
-    procedures: Vec<u8>,
+/// What of a capability is of the moment.
+#[derive(Default, PartialEq)]
+pub struct State {
+    /// Why it cannot be used now.
+    pub unavailable: Option<String>,
+    pub note: Option<String>,
 }
 
+impl State {
+    fn moment(&self) -> Moment<'_> {
+        Moment { unavailable: self.unavailable.as_deref(), note: self.note.as_deref() }
+    }
+}
+
+/// What the view shows of the live registrations, in their order. Hooks of the host are asked on this thread.
+pub fn see<'a>(look: &Look, view: &View, live: impl IntoIterator<Item = &'a Arc<Registration>>) -> Vec<Seen> {
+    let registry = look.registry;
+    let common = registry.config.policies.iter().all(|policy| is_silent(registry, policy));
+    let in_view = live.into_iter().filter(|registration| view.covers(&registration.definition.component_type));
+    in_view
+        .filter_map(|registration| {
+            let states = match common && is_plain(registry, registration) {
+                true => None,
+                false => Some(judge(look, view, registration)?),
+            };
+            Some(Seen { registration: registration.clone(), states })
+        })
+        .collect()
+}
+
+/// One component as it is written, and its procedures separated by commas.
 enum Part {
-    /// Nothing but the descriptor decides.
     Plain(Arc<Registration>),
-    Live(Shown),
+    Live(Vec<u8>, Vec<u8>),
 }
 
 impl Part {
+    fn new(seen: Seen) -> Part {
+        let Some(states) = seen.states else { return Part::Plain(seen.registration) };
+        let moments: Vec<_> = states.iter().map(|state| state.as_ref().map(State::moment)).collect();
+        let (component, procedures) = seen.registration.descriptor.render(&moments);
+        Part::Live(component, procedures)
+    }
+
     fn component(&self) -> &[u8] {
         match self {
             Part::Plain(registration) => &registration.descriptor.whole,
-            Part::Live(shown) => &shown.component,
+            Part::Live(component, _) => component,
         }
     }
 
     fn procedures(&self) -> &[u8] {
         match self {
             Part::Plain(registration) => &registration.descriptor.procedures,
-            Part::Live(shown) => &shown.procedures,
+            Part::Live(_, procedures) => procedures,
         }
     }
 }
@@ -92,21 +125,11 @@ pub fn take(registry: &Registry, view: &View) -> Vec<u8> {
     let look = Look::new(registry, &view.consumer);
     let route = route(registry);
     let (version, live) = registry.catalog.live();
-    let common = registry.config.policies.iter().all(|policy| is_silent(registry, policy));
     let mut parts: Vec<Part> = Vec::with_capacity(live.len());
     let mut size = 0;
     let mut dropped = 0;
-    for registration in live {
-        if !view.covers(&registration.definition.component_type) {
-            continue;
-        }
-        let part = match common && is_plain(registry, &registration) {
-            true => Part::Plain(registration),
-            false => match show(&look, view, &registration) {
-                Some(shown) => Part::Live(shown),
-                None => continue,
-            },
-        };
+    for seen in see(&look, view, &live) {
+        let part = Part::new(seen);
         let bytes = part.component().len() + part.procedures().len();
         let over = view.max_components.is_some_and(|max| parts.len() >= max)
             || view.max_bytes.is_some_and(|max| size + bytes > max);
@@ -159,26 +182,16 @@ fn is_plain(registry: &Registry, registration: &Registration) -> bool {
 }
 
 /// `None` when nothing of the component is shown.
-fn show(look: &Look, view: &View, registration: &Arc<Registration>) -> Option<Shown> {
+fn judge(look: &Look, view: &View, registration: &Arc<Registration>) -> Option<Vec<Option<State>>> {
     let count = registration.definition.capabilities.len();
-    let judged: Vec<Option<(Option<String>, Option<String>)>> = (0..count)
+    let states: Vec<Option<State>> = (0..count)
         .map(|index| {
             let target = Target { registration: registration.clone(), index };
             let judged = look.judge(&target);
             let shown = !judged.hidden && (view.include_unavailable || judged.disabled.is_none());
-            shown.then(|| (judged.disabled, look.note(&target)))
+            shown.then(|| State { unavailable: judged.disabled, note: look.note(&target) })
         })
         .collect();
-    if count > 0 && judged.iter().all(Option::is_none) {
-        return None;
-    }
-    let moments: Vec<Option<Moment>> = judged
-        .iter()
-        .map(|judged| {
-            let (disabled, note) = judged.as_ref()?;
-            Some(Moment { unavailable: disabled.as_deref(), note: note.as_deref() })
-        })
-        .collect();
-    let (component, procedures) = registration.descriptor.render(&moments);
-    Some(Shown { component, procedures })
+    let nothing = count > 0 && states.iter().all(Option::is_none);
+    (!nothing).then_some(states)
 }

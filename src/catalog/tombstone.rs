@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Registration;
+use crate::model::id;
 use crate::runtime::clock::Instant;
 
 pub struct Tombstones {
@@ -16,6 +17,7 @@ pub struct Tombstones {
 struct Grave {
     registration_id: Arc<str>,
     instance_id: Arc<str>,
+    component_type: String,
     capabilities: Vec<String>,
     until: Instant,
 }
@@ -36,6 +38,7 @@ impl Tombstones {
         self.graves.push_back(Grave {
             registration_id: registration.id.clone(),
             instance_id: registration.instance_id.clone(),
+            component_type: registration.definition.component_type.clone(),
             capabilities: registration.definition.capabilities.iter().map(|c| c.id.clone()).collect(),
             until: now.saturating_add(self.ttl_ms),
         });
@@ -48,10 +51,17 @@ impl Tombstones {
         Some(grave.instance_id.clone())
     }
 
-    /// Whether a dead instance (any, where none is named) offered the capability.
-    pub fn offered(&self, capability_id: &str, instance_id: Option<&str>, now: Instant) -> bool {
+    /// Whether a dead instance (any, where none is named) of a component in scope offered the capability.
+    pub fn offered(
+        &self,
+        capability_id: &str,
+        instance_id: Option<&str>,
+        scope: Option<&[String]>,
+        now: Instant,
+    ) -> bool {
         self.matching(now).any(|grave| {
             instance_id.is_none_or(|wanted| wanted == &*grave.instance_id)
+                && id::in_scope(&grave.component_type, scope)
                 && grave.capabilities.iter().any(|id| id == capability_id)
         })
     }

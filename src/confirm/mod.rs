@@ -3,9 +3,11 @@
 
 mod summary;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
@@ -63,7 +65,11 @@ struct Record {
     expires: Instant,
     state: State,
     timer: Option<timer::Key>,
+    /// Futures that wait for the decision.
+    waiting: Waiting,
 }
+
+type Waiting = BTreeMap<u64, Waker>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -148,6 +154,7 @@ impl Confirmations {
             expires: now.saturating_add(self.ttl_ms),
             state: State::Pending,
             timer: None,
+            waiting: Waiting::new(),
         };
         record.timer = Some(self.expire_at(&id, record.expires));
         let required = record.required(&id);
@@ -223,8 +230,9 @@ impl Confirmations {
             }
         };
         self.resolved(&decision.id, record, outcome, &decision);
+        let waiting = std::mem::take(&mut record.waiting);
         drop(store);
-        self.changed.notify_all();
+        self.tell_waiting(waiting);
         Ok(())
     }
 
@@ -243,8 +251,9 @@ impl Confirmations {
                 State::Approved { until, .. } if now >= until => self.expire_record(id, record),
                 _ => return,
             }
+            let waiting = std::mem::take(&mut record.waiting);
             drop(store);
-            self.changed.notify_all();
+            self.tell_waiting(waiting);
         }
     }
 
@@ -292,22 +301,38 @@ impl Confirmations {
 
     /// Ends what is pending, for one consumer or (`None`) for all.
     pub fn expire_pending(&self, consumer_key: Option<&str>) {
+        let mut waiting = Vec::new();
         let mut store = self.state.lock();
         for (id, record) in &mut store.records {
             let concerned = consumer_key.is_none_or(|key| &*record.ask.ids.consumer.key == key);
             if concerned && record.state == State::Pending {
                 self.expire_record(id, record);
+                waiting.push(std::mem::take(&mut record.waiting));
             }
         }
         drop(store);
+        waiting.into_iter().for_each(|waiting| self.tell_waiting(waiting));
         self.changed.notify_all();
+    }
+
+    fn tell_waiting(&self, waiting: Waiting) {
+        self.changed.notify_all();
+        waiting.into_values().for_each(Waker::wake);
+    }
+
+    /// A future that is ready once `id` waits for nobody's decision any more.
+    pub fn decided(self: &Arc<Self>, id: &str) -> Decided {
+        Decided { store: self.clone(), id: id.into(), place: None }
     }
 
     /// Forgets everything, timers included.
     pub fn clear(&self) {
         let records = std::mem::take(&mut self.state.lock().records);
-        for key in records.values().filter_map(|record| record.timer) {
-            self.clock.timers().clear(key);
+        for record in records.into_values() {
+            if let Some(key) = record.timer {
+                self.clock.timers().clear(key);
+            }
+            self.tell_waiting(record.waiting);
         }
         self.changed.notify_all();
     }
@@ -349,6 +374,44 @@ impl Confirmations {
         });
         let outcome = outcome.unwrap_or_else(|| Err(ApiError::new(Code::Timeout, "Nobody has decided yet.")))?;
         Ok(format!("{{\"outcome\":\"{outcome}\"}}"))
+    }
+}
+
+pub struct Decided {
+    store: Arc<Confirmations>,
+    id: String,
+    /// Where its waker is kept.
+    place: Option<u64>,
+}
+
+impl Future for Decided {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        this.store.expire(&this.id);
+        let mut guard = this.store.state.lock();
+        let store = &mut *guard;
+        let Some(record) = store.records.get_mut(&this.id).filter(|record| record.state == State::Pending) else {
+            return Poll::Ready(());
+        };
+        let place = *this.place.get_or_insert_with(|| {
+            store.next += 1;
+            store.next
+        });
+        let before = record.waiting.insert(place, cx.waker().clone());
+        drop(guard);
+        // Outside the lock: it may be the last owner of a task.
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl Drop for Decided {
+    fn drop(&mut self) {
+        let Some(place) = self.place else { return };
+        let waker = self.store.state.lock().records.get_mut(&self.id).and_then(|record| record.waiting.remove(&place));
+        drop(waker);
     }
 }
 

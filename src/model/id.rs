@@ -54,6 +54,14 @@ pub fn is_capability_id(text: &str) -> bool {
     text.strip_prefix("domain:").is_some_and(|path| !path.is_empty())
 }
 
+/// Whether one of the prefixes covers `component_type`, on a segment boundary. `None` covers everything.
+pub fn in_scope(component_type: &str, scope: Option<&[String]>) -> bool {
+    let covers = |prefix: &String| {
+        component_type.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    scope.is_none_or(|scope| scope.iter().any(covers))
+}
+
 /// Ids chosen by callers: 1 to 256 bytes of UTF-8 without control characters.
 pub fn is_caller_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_CALLER_ID && !text.chars().any(char::is_control)

@@ -20,8 +20,35 @@ pub struct Request {
     pub registration_id: Option<String>,
     pub surface_version: Option<String>,
     pub confirmation_id: Option<String>,
-    /// The input is larger or deeper than a model may send; phase 5 says so.
-    pub input_over: Option<&'static str>,
+    /// Why the input is refused whatever its schema allows; phase 5 says so.
+    pub bad_input: Option<BadInput>,
+}
+
+/// A model's mistake, not the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadInput {
+    /// Larger than a model may send.
+    Bytes,
+    Depth,
+    /// A tool's arguments are an object.
+    NotAnObject,
+}
+
+/// The part of a surface that a caller may reach: adapters show only a part of it.
+#[derive(Debug, Default)]
+pub struct Reach {
+    /// Component-type prefixes; `None` is everything.
+    pub scope: Option<Vec<String>>,
+    pub observations_only: bool,
+}
+
+/// What an adapter changed in what a model sent, for the audit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Adapted {
+    /// The id was none, and a minted one took its place.
+    pub replaced_id: bool,
+    /// Pointers of the objects that had come as text.
+    pub repaired: Vec<String>,
 }
 
 /// Options of one call. Times in milliseconds.
@@ -31,6 +58,8 @@ pub struct Options {
     pub timeout_ms: Option<u64>,
     pub deadline_ms: Option<u64>,
     pub traceparent: Option<String>,
+    pub reach: Option<Arc<Reach>>,
+    pub adapted: Option<Adapted>,
 }
 
 /// Longest bound a caller may set: a week.
@@ -54,7 +83,7 @@ impl Request {
             registration_id: fields.string("registrationId")?.map(String::from),
             surface_version: version(&mut fields)?,
             confirmation_id: fields.string("confirmationId")?.map(String::from),
-            input_over: None,
+            bad_input: None,
         };
         fields.finish()?;
         request.check_input_bounds(text.len() as u64, max_input_bytes, max_depth);
@@ -65,9 +94,9 @@ impl Request {
     pub fn check_input_bounds(&mut self, document_bytes: u64, max_bytes: u64, max_depth: u64) {
         let Some(input) = &self.input else { return };
         if document_bytes > max_bytes && json::canonical(input).len() as u64 > max_bytes {
-            self.input_over = Some("bytes");
+            self.bad_input = Some(BadInput::Bytes);
         } else if !json::within_depth(input, max_depth as usize) {
-            self.input_over = Some("depth");
+            self.bad_input = Some(BadInput::Depth);
         }
     }
 
@@ -90,13 +119,15 @@ impl Options {
             timeout_ms: fields.integer("timeoutMs", 1, MAX_CALL_MS)?,
             deadline_ms: fields.integer("deadlineMs", 0, MAX_CALL_MS)?,
             traceparent: traceparent(&mut fields)?,
+            reach: None,
+            adapted: None,
         };
         fields.finish()?;
         Ok(options)
     }
 
     pub fn new(consumer: Arc<Consumer>) -> Options {
-        Options { consumer, timeout_ms: None, deadline_ms: None, traceparent: None }
+        Options { consumer, timeout_ms: None, deadline_ms: None, traceparent: None, reach: None, adapted: None }
     }
 }
 

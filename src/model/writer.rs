@@ -79,6 +79,11 @@ impl ObjectWriter {
         write_array(&mut self.out, items, write);
     }
 
+    /// How many bytes there are so far, the opening brace among them.
+    pub fn position(&self) -> usize {
+        self.out.len()
+    }
+
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.out.push(b'}');
         self.out

@@ -373,6 +373,11 @@ struct Waiting {
     /// Ends a joiner's wait.
     timer: Option<(Arc<Engine>, timer::Key)>,
     deadlocked: bool,
+    cancelled: bool,
+    /// A future that waits for the result, or for the end of the interest in it.
+    waker: Option<Waker>,
+    /// For a caller whose result is made of several calls: the caller of the one under way.
+    through: Option<Arc<Caller>>,
 }
 
 struct JoinDeadline {
@@ -419,15 +424,20 @@ impl Caller {
 
     /// Hands over the result; exactly once.
     pub fn settle(&self, engine: &Engine, result: Arc<[u8]>) {
-        let (hook, timer, call) = {
+        // What it held is let go outside the lock.
+        let (hook, timer, call, waker, _through) = {
             let mut state = self.state.lock();
             if state.result.is_some() {
                 return;
             }
             state.result = Some(result.clone());
-            (state.on_result.take(), state.timer.take(), state.call.take())
+            let Waiting { on_result, timer, call, waker, through, .. } = &mut *state;
+            (on_result.take(), timer.take(), call.take(), waker.take(), through.take())
         };
         self.changed.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
         if let Some((engine, key)) = timer {
             engine.clock.timers().clear(key);
         }
@@ -440,9 +450,56 @@ impl Caller {
     }
 
     pub fn cancel(self: &Arc<Self>) {
-        let call = self.state.lock().call.clone();
+        let (call, through, waker) = {
+            let mut state = self.state.lock();
+            state.cancelled = true;
+            (state.call.clone(), state.through.clone(), state.waker.take())
+        };
         if let Some(call) = call {
             call.detach(self, |call| ErrorPayload::cancelled(call.retry()));
+        }
+        if let Some(through) = through {
+            through.cancel();
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.state.lock().cancelled
+    }
+
+    /// The next call is under way for this caller: to cancel it, or to wait for it, is meant of that one.
+    pub fn go_through(&self, inner: &Arc<Caller>) {
+        let before = self.state.lock().through.replace(inner.clone());
+        drop(before);
+    }
+
+    /// The result, as a future. One at a time.
+    pub async fn result(&self) -> Arc<[u8]> {
+        poll_fn(|cx| {
+            let mut state = self.state.lock();
+            if let Some(result) = &state.result {
+                return Poll::Ready(result.clone());
+            }
+            state.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Has `waker` woken when the caller is cancelled or nudged; tells whether it was cancelled.
+    pub fn heed(&self, waker: &Waker) -> bool {
+        let mut state = self.state.lock();
+        state.waker = Some(waker.clone());
+        state.cancelled
+    }
+
+    pub fn nudge(&self) {
+        let waker = self.state.lock().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -450,8 +507,17 @@ impl Caller {
         self.state.lock().deadlocked = true;
     }
 
+    pub fn is_deadlocked(&self) -> bool {
+        self.state.lock().deadlocked
+    }
+
+    /// The call that the caller waits for.
     pub fn call(&self) -> Option<Arc<Call>> {
-        self.state.lock().call.clone()
+        let (call, through) = {
+            let state = self.state.lock();
+            (state.call.clone(), state.through.clone())
+        };
+        call.or_else(|| through?.call())
     }
 
     pub fn is_settled(&self) -> bool {

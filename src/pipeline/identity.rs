@@ -12,7 +12,7 @@ use super::call::{Call, Caller};
 use super::engine::{Engine, RETRY_AFTER_MS};
 use super::envelope::Envelope;
 use crate::json;
-use crate::model::request::{Options, Request};
+use crate::model::request::{Adapted, Options, Request};
 use crate::model::writer::ObjectWriter;
 use crate::model::{ApiError, ErrorCode, ErrorPayload, Limits};
 use crate::observe::{Bound, CallIds, Entry, Topic};
@@ -205,8 +205,9 @@ pub fn identify(
         issued_digest: issued_digest(&request.capability_id, input.as_deref().unwrap_or("{}")),
         traceparent: options.traceparent.clone(),
     });
+    let adapted = options.adapted.as_ref();
     if !engine.has_room() {
-        refuse(engine, &ids, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
+        refuse(engine, &ids, adapted, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
         return Ok(Identity::Answered);
     }
     let key = (options.consumer.key.clone(), invocation_id);
@@ -214,21 +215,25 @@ pub fn identify(
     let make = || Call::new(engine, number, ids.clone(), fingerprint, caller.clone());
     let (known, call) = engine.dedupe.claim(&key, now, make);
     match known {
-        Known::New => admit(engine, call, caller),
+        Known::New => {
+            let admitted = admit(engine, call, caller)?;
+            tell_adapted(engine, adapted, &ids, &Bound::default());
+            Ok(admitted)
+        }
         Known::InFlight(_) | Known::Settled(_) if call.fingerprint != fingerprint => {
-            refuse(engine, &ids, caller, &conflict());
+            refuse(engine, &ids, adapted, caller, &conflict());
             Ok(Identity::Answered)
         }
         Known::InFlight(call) => {
             caller.wait_for(&call);
             match call.attach(caller) {
                 None => {
-                    tell(engine, "invocation-joined", &call);
+                    tell(engine, "invocation-joined", &call, adapted);
                     Ok(Identity::Joined(call))
                 }
                 // It settled between the look and the wait.
                 Some(result) => {
-                    tell(engine, "invocation-replayed", &call);
+                    tell(engine, "invocation-replayed", &call, adapted);
                     caller.settle(engine, result);
                     Ok(Identity::Answered)
                 }
@@ -236,7 +241,7 @@ pub fn identify(
         }
         Known::Settled(call) => {
             engine.dedupe.touch(&key);
-            tell(engine, "invocation-replayed", &call);
+            tell(engine, "invocation-replayed", &call, adapted);
             if let Some(result) = call.result() {
                 caller.settle(engine, result);
             }
@@ -269,14 +274,29 @@ fn conflict() -> ErrorPayload {
         .details(json!({ "reason": "id-reused-with-different-request" }))
 }
 
+/// What an adapter changed is told with the call that it belongs to.
+fn tell_adapted(engine: &Engine, adapted: Option<&Adapted>, ids: &Arc<CallIds>, bound: &Bound) {
+    let Some(adapted) = adapted else { return };
+    let mut entry = Entry::of_call("tool-call-adapted", ids, bound);
+    if adapted.replaced_id {
+        entry = entry.with("replacedId", true);
+    }
+    if !adapted.repaired.is_empty() {
+        entry = entry.with("repaired", adapted.repaired.clone());
+    }
+    engine.observer.audit(entry);
+}
+
 /// A result without a call: neither started nor settled, and never recorded.
-fn refuse(engine: &Engine, ids: &CallIds, caller: &Caller, error: &ErrorPayload) {
+fn refuse(engine: &Engine, ids: &Arc<CallIds>, adapted: Option<&Adapted>, caller: &Caller, error: &ErrorPayload) {
+    tell_adapted(engine, adapted, ids, &Bound::default());
     let envelope = Envelope { ids, bound: &Bound::default(), version: engine.catalog.version(), changed: false };
     caller.settle(engine, envelope.error(error).into());
 }
 
-fn tell(engine: &Engine, kind: &'static str, call: &Call) {
+fn tell(engine: &Engine, kind: &'static str, call: &Call, adapted: Option<&Adapted>) {
     let bound = call.bound();
+    tell_adapted(engine, adapted, &call.ids, &bound);
     engine.observer.emit(Topic::All, kind, |out| call.ids.write(&bound, out));
     engine.observer.audit(Entry::of_call(kind, &call.ids, &bound));
 }

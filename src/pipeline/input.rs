@@ -13,17 +13,19 @@ use crate::json as canon;
 use crate::model::ErrorPayload;
 use crate::model::definition::{Capability, Kind};
 use crate::model::error::{ErrorCode, Retry};
+use crate::model::request::BadInput;
 use crate::schema::Issue;
 
 pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<EffectiveInput, ErrorPayload> {
     flight.enter(5)?;
     let capability = target.capability();
-    if let Some(over) = flight.request.input_over {
-        return Err(invalid(vec![Issue {
-            path: String::new(),
-            message: format!("Send an input of fewer {over}."),
-            keyword: over.into(),
-        }]));
+    if let Some(bad) = flight.request.bad_input {
+        let (keyword, message) = match bad {
+            BadInput::Bytes => ("bytes", "Send an input of fewer bytes."),
+            BadInput::Depth => ("depth", "Nest the input less deeply."),
+            BadInput::NotAnObject => ("type", "Send an object."),
+        };
+        return Err(invalid(vec![Issue { path: String::new(), message: message.into(), keyword: keyword.into() }]));
     }
     let issued = flight.request.input.take().unwrap_or_else(|| json!({}));
     refuse_locked(capability, &issued)?;

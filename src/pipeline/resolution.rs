@@ -14,7 +14,8 @@ pub async fn resolve(flight: &mut Flight) -> Result<Target, ErrorPayload> {
     if !id::is_capability_id(&flight.request.capability_id) {
         return Err(ErrorPayload::not_found());
     }
-    let matches = flight.engine.catalog.matches(&flight.request, flight.engine.clock.now());
+    let matches =
+        flight.engine.catalog.matches(&flight.request, flight.options.reach.as_deref(), flight.engine.clock.now());
     let version = matches.version;
     let target = match &flight.request.registration_id {
         Some(id) => by_registration(flight, id.clone(), matches).await?,

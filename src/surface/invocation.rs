@@ -8,6 +8,7 @@ use crate::model::{ApiError, Code};
 use crate::pipeline;
 use crate::pipeline::call::{Call, Caller, would_deadlock};
 use crate::pipeline::engine::Engine;
+use crate::runtime::clock::Instant;
 use crate::runtime::dispatch::Patience;
 use crate::runtime::{Hook, enter, local};
 
@@ -35,10 +36,16 @@ impl Surface {
     /// Calls, and drives the call on this thread as far as it goes.
     pub fn invoke_wait(&self, request: &[u8], options: &[u8]) -> Result<Arc<[u8]>, ApiError> {
         let (request, options) = self.parse_call(request, options)?;
-        self.call_wait(request, options)
+        self.call_wait(request, options, |_| {})
     }
 
-    pub(crate) fn call_wait(&self, request: Request, mut options: Options) -> Result<Arc<[u8]>, ApiError> {
+    /// `started` is told which call it is, where there is one, as soon as it is under way.
+    pub(crate) fn call_wait(
+        &self,
+        request: Request,
+        mut options: Options,
+        started: impl FnOnce(Option<&Arc<Call>>),
+    ) -> Result<Arc<[u8]>, ApiError> {
         let engine = &self.engine;
         engine.check_open()?;
         let dispatcher = &engine.dispatcher;
@@ -57,6 +64,7 @@ impl Surface {
             let _scope = enter();
             pipeline::invoke(engine, number, request, options, &caller, ancestors.clone())?
         };
+        started(call.as_ref());
         let mut free = true;
         loop {
             local::drain();
@@ -78,11 +86,15 @@ impl Surface {
 
     /// A call inside another one ends with it at the latest.
     fn inherit_deadline(&self, ancestors: &[u64], options: &mut Options) {
-        let outer = ancestors.iter().filter_map(|number| self.engine.flight(*number)?.until()).min();
-        if let Some(until) = outer {
+        if let Some(until) = self.time_of(ancestors) {
             let left = until.saturating_sub(self.engine.clock.now());
             options.deadline_ms = Some(options.deadline_ms.map_or(left, |own| own.min(left)));
         }
+    }
+
+    /// When the first of these calls must have ended.
+    pub(crate) fn time_of(&self, ancestors: &[u64]) -> Option<Instant> {
+        ancestors.iter().filter_map(|number| self.engine.flight(*number)?.until()).min()
     }
 
     /// Whether waiting for `call` on a thread with `stack` on it could never end.
@@ -113,6 +125,10 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    pub(crate) fn new(engine: &Arc<Engine>, caller: Arc<Caller>) -> Invocation {
+        Invocation { engine: engine.clone(), caller }
+    }
+
     /// Waits for the result: -1 for ever, 0 looks only.
     pub fn wait(&self, timeout_ms: i64) -> Result<Arc<[u8]>, ApiError> {
         local::drain();
