@@ -17,6 +17,14 @@ use crate::registry::{HostHooks, Registry};
 /// What a full registry asks an agent to wait, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 1000;
 
+/// Why a call is not admitted.
+pub enum Refused {
+    /// The registry closed in the meantime.
+    Closed,
+    /// Others took the last places in the meantime.
+    Full,
+}
+
 pub struct Engine {
     registry: Registry,
     pub dedupe: Dedupe,
@@ -58,14 +66,18 @@ impl Engine {
         self.in_flight() < self.limits().max_in_flight as usize && !self.dispatcher.exhausted()
     }
 
-    /// `false` where the registry closed in the meantime.
-    pub fn take_off(&self, call: &Arc<Call>) -> bool {
+    /// Puts the call among those in flight.
+    pub fn take_off(&self, call: &Arc<Call>) -> Result<(), Refused> {
         let mut flights = self.flights.lock();
+        // Closing interrupts what is in flight after it has closed, so none slips in between.
         if self.is_closed() {
-            return false;
+            return Err(Refused::Closed);
+        }
+        if flights.len() >= self.limits().max_in_flight as usize {
+            return Err(Refused::Full);
         }
         flights.insert(call.number, call.clone());
-        true
+        Ok(())
     }
 
     pub fn land(&self, call: &Call) {

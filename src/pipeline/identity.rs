@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::call::{Call, Caller};
-use super::engine::{Engine, RETRY_AFTER_MS};
+use super::engine::{Engine, RETRY_AFTER_MS, Refused};
 use super::envelope::Envelope;
 use crate::json;
 use crate::model::request::{Adapted, Options, Request};
@@ -61,19 +61,28 @@ struct State {
     /// Settled records, least recently used first. Those in flight are not among them, so a long
     /// call neither counts nor keeps others from being evicted.
     settled: BTreeMap<u64, Key>,
+    /// The same by the end of their lifetime, so that none that is over takes the place of one that counts.
+    expiring: BTreeMap<(Instant, u64), Key>,
     uses: u64,
 }
 
 struct Record {
     call: Arc<Call>,
-    /// For a settled record: until when it counts, and its place in the order of use.
-    settled: Option<(Instant, u64)>,
+    settled: Option<Settled>,
+}
+
+/// The places of a settled record in the two orders: when its lifetime ends, and by use.
+#[derive(Clone, Copy)]
+struct Settled {
+    until: (Instant, u64),
+    used: u64,
 }
 
 enum Known {
-    New,
+    New(Arc<Call>),
     InFlight(Arc<Call>),
     Settled(Arc<Call>),
+    Refused(Refused),
 }
 
 impl Dedupe {
@@ -81,26 +90,24 @@ impl Dedupe {
         Dedupe { size: limits.dedupe_cache_size as usize, ttl_ms: limits.dedupe_cache_ttl_ms, state: Mutex::default() }
     }
 
-    /// Finds the record of `key`, or makes `call` the record.
-    fn claim(&self, key: &Key, now: Instant, call: impl FnOnce() -> Arc<Call>) -> (Known, Arc<Call>) {
+    /// Finds the record of `key`, or makes the call that `admit` admits the record.
+    fn claim(&self, key: &Key, now: Instant, admit: impl FnOnce() -> Result<Arc<Call>, Refused>) -> Known {
         let mut state = self.state.lock();
-        let expired = state.take_expired(key, now);
+        let expired = state.expire(now);
         let known = match state.records.get(key) {
             Some(record) if record.settled.is_none() => Known::InFlight(record.call.clone()),
             Some(record) => Known::Settled(record.call.clone()),
-            None => Known::New,
-        };
-        let call = match &known {
-            Known::InFlight(call) | Known::Settled(call) => call.clone(),
-            Known::New => {
-                let call = call();
-                state.records.insert(key.clone(), Record { call: call.clone(), settled: None });
-                call
-            }
+            None => match admit() {
+                Ok(call) => {
+                    state.records.insert(key.clone(), Record { call: call.clone(), settled: None });
+                    Known::New(call)
+                }
+                Err(refused) => Known::Refused(refused),
+            },
         };
         drop(state);
         expired.iter().for_each(Record::forget);
-        (known, call)
+        known
     }
 
     /// The record was used: it is the last to be evicted. Its lifetime stays.
@@ -108,9 +115,8 @@ impl Dedupe {
         let mut state = self.state.lock();
         state.uses += 1;
         let uses = state.uses;
-        let Some(record) = state.records.get_mut(key) else { return };
-        let Some((until, before)) = record.settled else { return };
-        record.settled = Some((until, uses));
+        let Some(settled) = state.records.get_mut(key).and_then(|record| record.settled.as_mut()) else { return };
+        let before = std::mem::replace(&mut settled.used, uses);
         state.settled.remove(&before);
         state.settled.insert(uses, key.clone());
     }
@@ -118,18 +124,12 @@ impl Dedupe {
     /// The call has settled; it stays as a record, or goes.
     pub fn settle(&self, call: &Call, recorded: bool, now: Instant) {
         let key = (call.ids.consumer.key.clone(), call.ids.invocation_id.clone());
-        let mut forgotten = Vec::new();
         let mut state = self.state.lock();
+        let mut forgotten = state.expire(now);
         if recorded && self.size > 0 {
-            state.uses += 1;
-            let uses = state.uses;
-            if let Some(record) = state.records.get_mut(&key) {
-                record.settled = Some((now.saturating_add(self.ttl_ms), uses));
-                state.settled.insert(uses, key);
-            }
+            state.keep(key, now.saturating_add(self.ttl_ms));
             while state.settled.len() > self.size {
-                let Some((_, oldest)) = state.settled.pop_first() else { break };
-                forgotten.extend(state.records.remove(&oldest));
+                forgotten.extend(state.forget_least_used());
             }
         } else {
             forgotten.extend(state.records.remove(&key));
@@ -141,7 +141,7 @@ impl Dedupe {
     pub fn find(&self, consumer_key: &Arc<str>, id: &str, now: Instant) -> Option<Arc<Call>> {
         let key = (consumer_key.clone(), Arc::from(id));
         let mut state = self.state.lock();
-        let expired = state.take_expired(&key, now);
+        let expired = state.expire(now);
         let call = state.records.get(&key).map(|record| record.call.clone());
         drop(state);
         expired.iter().for_each(Record::forget);
@@ -163,13 +163,35 @@ impl Record {
 }
 
 impl State {
-    fn take_expired(&mut self, key: &Key, now: Instant) -> Option<Record> {
-        let (until, uses) = self.records.get(key)?.settled?;
-        if now < until {
-            return None;
+    fn keep(&mut self, key: Key, until: Instant) {
+        self.uses += 1;
+        let settled = Settled { until: (until, self.uses), used: self.uses };
+        let Some(record) = self.records.get_mut(&key) else { return };
+        record.settled = Some(settled);
+        self.settled.insert(settled.used, key.clone());
+        self.expiring.insert(settled.until, key);
+    }
+
+    fn forget_least_used(&mut self) -> Option<Record> {
+        let (_, key) = self.settled.pop_first()?;
+        let record = self.records.remove(&key)?;
+        self.expiring.remove(&record.settled?.until);
+        Some(record)
+    }
+
+    /// Takes out every record whose lifetime is over.
+    fn expire(&mut self, now: Instant) -> Vec<Record> {
+        let mut gone = Vec::new();
+        while let Some(first) = self.expiring.first_entry()
+            && first.key().0 <= now
+        {
+            let Some(record) = self.records.remove(&first.remove()) else { continue };
+            if let Some(settled) = record.settled {
+                self.settled.remove(&settled.used);
+            }
+            gone.push(record);
         }
-        self.settled.remove(&uses);
-        self.records.remove(key)
+        gone
     }
 }
 
@@ -211,16 +233,18 @@ pub fn identify(
         return Ok(Identity::Answered);
     }
     let key = (options.consumer.key.clone(), invocation_id);
-    let now = engine.clock.now();
-    let make = || Call::new(engine, number, ids.clone(), fingerprint, caller.clone());
-    let (known, call) = engine.dedupe.claim(&key, now, make);
-    match known {
-        Known::New => {
-            let admitted = admit(engine, call, caller)?;
+    let admit = || admit(engine, Call::new(engine, number, ids.clone(), fingerprint, caller.clone()), caller);
+    match engine.dedupe.claim(&key, engine.clock.now(), admit) {
+        Known::New(call) => {
             tell_adapted(engine, adapted, &ids, &Bound::default());
-            Ok(admitted)
+            Ok(Identity::New(call))
         }
-        Known::InFlight(_) | Known::Settled(_) if call.fingerprint != fingerprint => {
+        Known::Refused(Refused::Closed) => Err(ApiError::closed()),
+        Known::Refused(Refused::Full) => {
+            refuse(engine, &ids, adapted, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
+            Ok(Identity::Answered)
+        }
+        Known::InFlight(call) | Known::Settled(call) if call.fingerprint != fingerprint => {
             refuse(engine, &ids, adapted, caller, &conflict());
             Ok(Identity::Answered)
         }
@@ -250,14 +274,13 @@ pub fn identify(
     }
 }
 
-fn admit(engine: &Arc<Engine>, call: Arc<Call>, caller: &Arc<Caller>) -> Result<Identity, ApiError> {
-    if !engine.take_off(&call) {
-        engine.dedupe.settle(&call, false, call.started);
-        return Err(ApiError::closed());
-    }
+/// Runs while the record is being made, so that nobody joins a call that is then refused, or is told of
+/// a join before the start.
+fn admit(engine: &Arc<Engine>, call: Arc<Call>, caller: &Arc<Caller>) -> Result<Arc<Call>, Refused> {
+    engine.take_off(&call)?;
     caller.wait_for(&call);
     engine.observer.emit(Topic::All, "invocation-started", |out| call.ids.write(&Bound::default(), out));
-    Ok(Identity::New(call))
+    Ok(call)
 }
 
 /// `sha256:` + hex of canonical `{capabilityId, input}`; `input` is canonical already.
