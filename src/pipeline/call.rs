@@ -270,20 +270,20 @@ impl Call {
         state.result.clone()
     }
 
-    /// A caller goes. The last one takes the call along; the others wait on.
-    fn detach(self: &Arc<Self>, caller: &Arc<Caller>, error: impl FnOnce(&Call) -> ErrorPayload) {
-        let last = {
+    /// A caller goes, with `error`. Where it is the last, `takes_along` ends the call with it.
+    fn detach(&self, caller: &Arc<Caller>, takes_along: bool, error: impl FnOnce(&Call) -> ErrorPayload) {
+        let ends = {
             let mut state = self.state.lock();
             if state.result.is_some() || !state.callers.iter().any(|other| Arc::ptr_eq(other, caller)) {
                 return;
             }
-            let last = state.callers.len() == 1;
-            if !last {
+            let ends = takes_along && state.callers.len() == 1;
+            if !ends {
                 state.callers.retain(|other| !Arc::ptr_eq(other, caller));
             }
-            last
+            ends
         };
-        match (last, self.engine.upgrade()) {
+        match (ends, self.engine.upgrade()) {
             (true, _) => self.interrupt(Interrupt::Cancelled),
             (false, Some(engine)) => caller.settle(&engine, self.error_result(&engine, &error(self))),
             (false, None) => {}
@@ -390,7 +390,8 @@ impl Wake for JoinDeadline {
         let Some(caller) = self.caller.upgrade() else { return };
         let call = caller.state.lock().call.clone();
         if let Some(call) = call {
-            call.detach(&caller, |call| call.timeout_error(self.deadline_ms));
+            // It ends this wait alone: the first caller's times govern the execution.
+            call.detach(&caller, false, |call| call.timeout_error(self.deadline_ms));
         }
     }
 }
@@ -456,7 +457,7 @@ impl Caller {
             (state.call.clone(), state.through.clone(), state.waker.take())
         };
         if let Some(call) = call {
-            call.detach(self, |call| ErrorPayload::cancelled(call.retry()));
+            call.detach(self, true, |call| ErrorPayload::cancelled(call.retry()));
         }
         if let Some(through) = through {
             through.cancel();
