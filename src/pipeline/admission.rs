@@ -12,7 +12,7 @@ use crate::model::definition::{ConcurrencyMode, Kind};
 
 /// Takes the call's slot, which it keeps until it has settled.
 pub async fn admit(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {
-    flight.enter(8)?;
+    flight.enter()?;
     let engine = flight.engine.clone();
     let number = flight.call.number;
     let entered = match target.capability().kind {

@@ -24,7 +24,7 @@ pub async fn approve(
     target: &Target,
     input: &EffectiveInput,
 ) -> Result<Option<Evidence>, ErrorPayload> {
-    flight.enter(6)?;
+    flight.enter()?;
     let wanted = ask_policies(flight, target, input).await?;
     if !wanted.confirmation {
         return Ok(None);

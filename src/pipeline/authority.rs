@@ -13,8 +13,8 @@ use crate::runtime::reply::Owed;
 use crate::runtime::{Answer, Hook, Reply};
 
 pub async fn authorize(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {
-    flight.enter(4)?;
     recheck_discovery(flight, target).await?;
+    flight.enter()?;
     // The onion's way in, registry outermost.
     let engine = flight.engine.clone();
     for link in target.links(&engine.config.policies) {
@@ -52,8 +52,17 @@ pub async fn is_hidden(flight: &mut Flight, target: &Target) -> Result<bool, Err
     Ok(tally.hidden || refused)
 }
 
-/// The votes of all policies, and apart from them whether a built-in about authority objects.
+/// The votes of all policies, and apart from them whether a built-in about authority objects. Neither a
+/// deadline nor a cancellation cuts them short: a hidden capability would answer with those, an absent
+/// one does not.
 async fn votes(flight: &mut Flight, target: &Target) -> Result<(Tally, bool), ErrorPayload> {
+    flight.patient = true;
+    let votes = ask_all(flight, target).await;
+    flight.patient = false;
+    votes
+}
+
+async fn ask_all(flight: &mut Flight, target: &Target) -> Result<(Tally, bool), ErrorPayload> {
     let engine = flight.engine.clone();
     let mut tally = Tally::default();
     let mut refused = false;

@@ -8,17 +8,21 @@ use crate::model::ErrorPayload;
 use crate::policy::context;
 
 pub async fn check(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {
-    flight.enter(3)?;
+    match judge(flight, target).await {
+        Ok(()) => Ok(()),
+        // Any failure, also a deadline's, would tell of a capability that this consumer must not know.
+        Err(_) if authority::is_hidden(flight, target).await? => Err(ErrorPayload::not_found()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn judge(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {
+    flight.enter()?;
     let reason = match target.registration.withheld(target.index) {
         Some(reason) => Some(reason),
         None => ask_when(flight, target).await?,
     };
-    match reason {
-        None => Ok(()),
-        // A reason would tell of a capability that this consumer must not know.
-        Some(_) if authority::is_hidden(flight, target).await? => Err(ErrorPayload::not_found()),
-        Some(reason) => Err(ErrorPayload::not_available(&reason)),
-    }
+    reason.map_or(Ok(()), |reason| Err(ErrorPayload::not_available(&reason)))
 }
 
 async fn ask_when(flight: &mut Flight, target: &Target) -> Result<Option<String>, ErrorPayload> {

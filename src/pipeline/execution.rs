@@ -26,7 +26,7 @@ pub async fn run(
     input: &EffectiveInput,
     evidence: Option<Evidence>,
 ) -> Result<Option<Value>, ErrorPayload> {
-    flight.enter(9)?;
+    flight.enter()?;
     let engine = flight.engine.clone();
     let (hook, name) = handler(flight, target)?;
     let timeout_ms = timeout_ms(flight, target);

@@ -45,7 +45,9 @@ pub struct Flight {
     /// Calls whose host code is on the stack of the thread that waits for this one.
     pub ancestors: Vec<u64>,
     pub deadline: Option<Instant>,
-    pub phase: u8,
+    /// What is asked now must be known whatever becomes of the call: whether it is hidden, and how what
+    /// has executed is settled. Only the end of the registry hurries it.
+    pub patient: bool,
     /// Ended by something other than its own phases.
     pub cut_short: bool,
     host: Option<Arc<Value>>,
@@ -76,7 +78,7 @@ impl Flight {
             options,
             ancestors,
             deadline,
-            phase: 1,
+            patient: false,
             cut_short: false,
             host: None,
             audit_level: AuditLevel::Metadata,
@@ -90,9 +92,8 @@ impl Flight {
         }
     }
 
-    /// Enters a phase; not where the call is over already.
-    pub fn enter(&mut self, phase: u8) -> Result<(), ErrorPayload> {
-        self.phase = phase;
+    /// Begins a phase; not where the call is over already.
+    pub fn enter(&mut self) -> Result<(), ErrorPayload> {
         if let Some(interrupt) = self.call.interrupted() {
             return Err(self.stopped(Stop::Interrupted(interrupt)));
         }
@@ -156,10 +157,9 @@ impl Flight {
 
     pub async fn answer_until(&mut self, reply: &Arc<Reply>, until: Instant) -> Result<Answer, Stop> {
         let answered = poll_fn(|cx| reply.poll(cx.waker()));
-        let settling = self.phase == 10;
-        let deadline = if settling { None } else { self.deadline };
-        // What has executed is settled as it ended; only the end of the registry hurries it.
-        let heeds = |interrupt| !settling || interrupt == Interrupt::Disposed;
+        let patient = self.patient;
+        let deadline = if patient { None } else { self.deadline };
+        let heeds = |interrupt| !patient || interrupt == Interrupt::Disposed;
         let waited = self.call.wait(&self.engine, answered, Some(until), deadline, heeds).await;
         match waited {
             Ok(answer) => Ok(answer),

@@ -17,7 +17,7 @@ use crate::model::request::BadInput;
 use crate::schema::Issue;
 
 pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<EffectiveInput, ErrorPayload> {
-    flight.enter(5)?;
+    flight.enter()?;
     let capability = target.capability();
     if let Some(bad) = flight.request.bad_input {
         let (keyword, message) = match bad {

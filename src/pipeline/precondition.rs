@@ -8,7 +8,7 @@ use crate::model::ErrorPayload;
 use crate::model::error::{ErrorCode, MAX_MESSAGE, truncate};
 
 pub async fn check(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<(), ErrorPayload> {
-    flight.enter(7)?;
+    flight.enter()?;
     let Some(hook) = target.hooks().and_then(|hooks| hooks.precondition.clone()) else { return Ok(()) };
     let mut context = flight.call_context(target, None, None).await?;
     context.raw("effectiveInput", &input.text);

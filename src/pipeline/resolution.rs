@@ -10,7 +10,6 @@ use crate::model::error::ErrorCode;
 use crate::model::{ErrorPayload, id};
 
 pub async fn resolve(flight: &mut Flight) -> Result<Target, ErrorPayload> {
-    flight.phase = 2;
     if !id::is_capability_id(&flight.request.capability_id) {
         return Err(ErrorPayload::not_found());
     }

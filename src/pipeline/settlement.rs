@@ -19,7 +19,7 @@ const MAX_AUDIT_PAYLOAD: usize = 16_384;
 type Outcome = Result<Option<Value>, ErrorPayload>;
 
 pub async fn settle(mut flight: Flight, outcome: Outcome) {
-    flight.phase = 10;
+    flight.patient = true;
     let outcome = validate(&flight, outcome);
     let outcome = pass_policies(&mut flight, outcome).await;
     let outcome = measure(&flight, outcome);
