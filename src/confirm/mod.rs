@@ -459,8 +459,8 @@ impl Record {
 }
 
 impl Evidence {
-    /// Spends the approval: the handler is about to run.
-    pub fn spend(mut self) {
+    /// Spends the approval: the handler of the call that these are of is about to run.
+    pub fn spend(mut self, ids: &Arc<CallIds>, bound: &Bound) {
         self.spent = true;
         let mut store = self.store.state.lock();
         if let Some(record) = store.records.get_mut(&self.id) {
@@ -468,7 +468,7 @@ impl Evidence {
             if let Some(key) = record.timer.take() {
                 self.store.clock.timers().clear(key);
             }
-            let entry = Entry::of_call("confirmation-consumed", &record.ask.ids, &record.ask.bound);
+            let entry = Entry::of_call("confirmation-consumed", ids, bound);
             self.store.observer.audit(entry.with("confirmationId", &*self.id));
         }
     }

@@ -88,7 +88,7 @@ fn ask(
         // Not begun: the approval goes back as it is dropped.
         let begins = call.begin();
         if let (true, Some(evidence)) = (begins, evidence) {
-            evidence.spend();
+            evidence.spend(&call.ids, &call.bound());
         }
         begins
     }));
