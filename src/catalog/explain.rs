@@ -6,6 +6,7 @@ use super::judge::Look;
 use super::snapshot::View;
 use crate::model::policy::{BuiltIn, PolicyRef};
 use crate::model::writer::{self, ObjectWriter};
+use crate::policy;
 use crate::registry::Registry;
 
 pub fn explain(registry: &Registry, view: &View) -> String {
@@ -63,7 +64,7 @@ fn describe(look: &Look, target: &Target) -> Vec<u8> {
             if voted.failed {
                 entry.boolean("failed", true);
             }
-            if matches!(link.policy, PolicyRef::BuiltIn(BuiltIn::RequireConfirmation { .. })) {
+            if policy::may_confirm(&link, capability.kind) {
                 entry.boolean("confirms", true);
             }
             out.extend(entry.into_bytes());

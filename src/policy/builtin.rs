@@ -86,11 +86,17 @@ pub fn charge(
     }
 }
 
+/// Whether this is a `requireConfirmation` that can ask a person here: wider scopes skip what only
+/// reads; attached to the observation itself, it applies.
+pub fn may_confirm(link: &Link, kind: Kind) -> bool {
+    let asks = matches!(link.policy, PolicyRef::BuiltIn(BuiltIn::RequireConfirmation { .. }));
+    asks && (kind != Kind::Observation || link.scope == Scope::Capability)
+}
+
 /// Whether a `requireConfirmation` asks a person about this input; `Some(summary)` if it does.
 pub fn confirms<'a>(link: &Link<'a>, kind: Kind, input: &Value) -> Option<Option<&'a str>> {
     let PolicyRef::BuiltIn(BuiltIn::RequireConfirmation { condition, summary }) = link.policy else { return None };
-    // Wider scopes skip what only reads; attached to the observation itself, it applies.
-    if kind == Kind::Observation && link.scope != Scope::Capability {
+    if !may_confirm(link, kind) {
         return None;
     }
     let asks = condition.as_ref().is_none_or(|condition| condition.holds(input).unwrap_or(true));

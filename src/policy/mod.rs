@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-pub use builtin::{Facts, authority, charge, confirms, discovery};
+pub use builtin::{Facts, authority, charge, confirms, discovery, may_confirm};
 pub use rate::RateTable;
 
 use crate::model::policy::PolicyRef;
