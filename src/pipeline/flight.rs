@@ -52,7 +52,7 @@ pub struct Flight {
     pub cut_short: bool,
     host: Option<Arc<Value>>,
     pub audit_level: AuditLevel,
-    audit_started: bool,
+    pub audit_started: bool,
     /// Host policies that were passed on the way in, outermost first, with their names.
     pub passed: Vec<(String, Arc<PolicyHooks>)>,
     pub input: Option<EffectiveInput>,

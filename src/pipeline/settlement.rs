@@ -139,7 +139,8 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
     let callers = call.publish(result.clone());
     engine.dedupe.settle(&call, recorded, now);
     call.signal.close();
-    if flight.audit_level != AuditLevel::None {
+    // A policy may have asked for less after the start was kept; then its end belongs there, too.
+    if flight.audit_level != AuditLevel::None || flight.audit_started {
         flight.audit_at(flight.audit_level);
         let mut entry = Entry::of_call("invocation-settled", &call.ids, &bound);
         entry.status = Some(status);
