@@ -211,10 +211,11 @@ impl Call {
         self.state.lock().until
     }
 
-    /// The handler is about to run; `false` where it must not.
-    pub fn begin(&self) -> bool {
+    /// The handler is about to run; `false` where it must not, also where its time has passed and the
+    /// timer has not fired yet (AS-CONC-013).
+    pub fn begin(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
-        if state.barred || state.interrupt.is_some() {
+        if state.barred || state.interrupt.is_some() || state.until.is_some_and(|until| until <= now) {
             return false;
         }
         state.begun = true;

@@ -17,7 +17,8 @@ use crate::runtime::job::{Job, Label};
 use crate::runtime::reply::{Late, Owed};
 use crate::runtime::{Hook, Reply};
 
-/// A reserved approval, until the handler begins or the call ends without it.
+/// A reserved approval, until the handler begins or the call ends without it, whichever is first: the
+/// request may wait longer than the call.
 type Held = Arc<Mutex<Option<Evidence>>>;
 
 pub async fn run(
@@ -40,9 +41,14 @@ pub async fn run(
     let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
     flight.call.expect_execution(ends, guarded);
 
-    let reply = ask(flight, input, &hook, &name, context, evidence);
+    let held: Held = Arc::new(Mutex::new(evidence));
+    let reply = ask(flight, input, &hook, &name, context, held.clone());
     let answered = flight.answer_until(&reply, until).await;
     let begun = flight.call.bar();
+    if !begun {
+        let unspent = held.lock().take();
+        drop(unspent);
+    }
     let outcome = match answered {
         Ok(answer) => envelope::handler_outcome(answer),
         Err(stop) => {
@@ -68,10 +74,10 @@ fn ask(
     hook: &Hook,
     name: &Arc<str>,
     context: Vec<u8>,
-    evidence: Option<Evidence>,
+    held: Held,
 ) -> Arc<Reply> {
     let engine = &flight.engine;
-    let call = flight.call.clone();
+    let (call, clock) = (flight.call.clone(), engine.clock.clone());
     let bounds = engine.answer_bounds(engine.limits().max_output_bytes);
     let reply = Reply::new(&engine.dispatcher, Owed::Output, bounds, Some(call.signal.clone()));
     let late: Arc<dyn Late> = call.clone();
@@ -82,11 +88,10 @@ fn ask(
     job.reply = Some(reply.clone());
     job.call = call.number;
     job.extra = input.text.clone();
-    let held: Held = Arc::new(Mutex::new(evidence));
     job.start = Some(Box::new(move || {
+        let begins = call.begin(clock.now());
         let evidence = held.lock().take();
         // Not begun: the approval goes back as it is dropped.
-        let begins = call.begin();
         if let (true, Some(evidence)) = (begins, evidence) {
             evidence.spend(&call.ids, &call.bound());
         }

@@ -1,0 +1,62 @@
+//! The registry as a Rust type, for what no scenario can say: a host that fetches late, a second thread, what the
+//! operator is told.
+
+use std::sync::Arc;
+
+use agent_surface::runtime::{Hook, HostFn, Reply};
+use agent_surface::surface::{Binding, HostHooks, Invocation, Surface};
+use serde_json::{Value, json};
+
+/// A registry that is configured so, by the manual clock.
+fn surface(mut config: Value, hooks: HostHooks) -> Surface {
+    config["clock"] = json!({"manual": {"start": "2026-01-01T00:00:00.000Z"}});
+    Surface::new(config.to_string().as_bytes(), hooks).unwrap()
+}
+
+/// Host code that is a closure.
+struct Call<F>(F);
+
+impl<F: Fn(Option<&Arc<Reply>>, &[u8]) + Send + Sync> HostFn for Call<F> {
+    fn call(&self, reply: Option<&Arc<Reply>>, context: &[u8], _: &[u8]) {
+        (self.0)(reply, context);
+    }
+}
+
+fn hook(f: impl Fn(Option<&Arc<Reply>>, &[u8]) + Send + Sync + 'static) -> Hook {
+    Arc::new(Call(f))
+}
+
+fn handler(name: &str, handler: Hook) -> Vec<Binding> {
+    vec![Binding { name: name.into(), handler: Some(handler), ..Binding::default() }]
+}
+
+fn invoke(surface: &Surface, request: &Value, options: &Value) -> Invocation {
+    surface.invoke(request.to_string().as_bytes(), options.to_string().as_bytes(), None).unwrap()
+}
+
+/// The result, if there is one already.
+fn result(invocation: &Invocation) -> Option<Value> {
+    invocation.wait(0).ok().map(|result| serde_json::from_slice(&result).unwrap())
+}
+
+/// AS-CONFIRM-007: the request waits where nobody fetches it when its call is cancelled.
+#[test]
+fn a_call_that_ends_before_its_request_is_fetched_gives_the_approval_back() {
+    let surface = surface(json!({"dispatch": "pull"}), HostHooks::default());
+    let definition = json!({"type": "disk", "description": "Disk", "actions": {"wipe": {"description": "Wipe",
+        "effect": "local-state", "confirmation": "required", "input": {"type": "object"},
+        "concurrency": {"mode": "parallel", "max": 4}}}});
+    let _disk = surface.register(definition.to_string().as_bytes(), handler("wipe", hook(|_, _| {}))).unwrap();
+
+    let asked = result(&invoke(&surface, &json!({"capabilityId": "view:disk.wipe"}), &json!({}))).unwrap();
+    let id = &asked["error"]["details"]["confirmationId"];
+    surface.confirm(json!({"confirmationId": id, "approved": true}).to_string().as_bytes()).unwrap();
+
+    let retry = json!({"capabilityId": "view:disk.wipe", "confirmationId": id});
+    let first = invoke(&surface, &retry, &json!({}));
+    first.cancel().unwrap();
+    assert_eq!(result(&first).unwrap()["error"]["code"], "CANCELLED");
+    let second = invoke(&surface, &retry, &json!({}));
+    assert_eq!(result(&second), None);
+    surface.close(-1).unwrap();
+}
