@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use async_task::Runnable;
@@ -37,7 +38,6 @@ pub struct Frame {
     pub looking: bool,
 }
 
-#[derive(Default)]
 struct Local {
     scopes: Cell<usize>,
     woken: RefCell<VecDeque<(Runnable, Arc<Dispatcher>)>>,
@@ -59,7 +59,40 @@ enum Released {
 }
 
 thread_local! {
-    static LOCAL: Local = Local::default();
+    /// Never destroyed: what runs as the thread or the process ends (`atexit`, destructors of other thread locals) may
+    /// call us, too.
+    static LOCAL: ManuallyDrop<Local> = const { ManuallyDrop::new(Local::new()) };
+    static END: End = const { End };
+}
+
+/// Gives back, as the thread ends, what its [`Local`] has allocated.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        LOCAL.with(|local| {
+            local.woken.take();
+            local.hooks.take();
+            local.own.take();
+            local.released.take();
+            local.frames.take();
+        });
+    }
+}
+
+impl Local {
+    const fn new() -> Local {
+        Local {
+            scopes: Cell::new(0),
+            woken: RefCell::new(VecDeque::new()),
+            hooks: RefCell::new(VecDeque::new()),
+            own: RefCell::new(VecDeque::new()),
+            released: RefCell::new(Vec::new()),
+            frames: RefCell::new(Vec::new()),
+            driving: Cell::new(0),
+            role: Cell::new(None),
+        }
+    }
 }
 
 /// Open while library code is on the stack; see [`enter`].
@@ -68,6 +101,8 @@ pub struct Scope(());
 /// Opens a scope. When the outermost one of this stack frame ends, what was woken is polled and
 /// what was released is destroyed.
 pub fn enter() -> Scope {
+    // Whether it is destroyed already does not matter.
+    let _ = END.try_with(|_| ());
     LOCAL.with(|local| local.scopes.set(local.scopes.get() + 1));
     Scope(())
 }
