@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agent_surface::runtime::{Hook, HostFn, Reply};
-use agent_surface::surface::{Binding, HostHooks, Invocation, Surface};
+use agent_surface::surface::{Binding, HostHooks, Invocation, PolicyHooks, Surface};
 use serde_json::{Value, json};
 
 /// A registry that is configured so, by the manual clock.
@@ -58,5 +58,34 @@ fn a_call_that_ends_before_its_request_is_fetched_gives_the_approval_back() {
     assert_eq!(result(&first).unwrap()["error"]["code"], "CANCELLED");
     let second = invoke(&surface, &retry, &json!({}));
     assert_eq!(result(&second), None);
+    surface.close(-1).unwrap();
+}
+
+/// A call that a policy makes, and waits for, ends with the call that the policy judges.
+#[test]
+fn a_call_made_inside_a_policy_inherits_the_deadline_of_the_call_that_it_judges() {
+    let surface = Surface::new(br#"{"policies": ["asks"]}"#, HostHooks::default()).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let inner = surface.clone();
+    let on_authorize = hook(move |reply, context| {
+        let context: Value = serde_json::from_slice(context).unwrap();
+        if context["capabilityId"] == "view:door.open" {
+            let result = inner.invoke_wait(br#"{"capabilityId": "view:door.knock"}"#, b"").unwrap();
+            let result: Value = serde_json::from_slice(&result).unwrap();
+            tell.send(result["error"]["details"]["timeoutMs"].as_u64().unwrap()).unwrap();
+        }
+        let _ = reply.unwrap().allow();
+    });
+    surface.define_policy(b"asks", PolicyHooks { on_authorize: Some(on_authorize), ..PolicyHooks::default() }).unwrap();
+    let action = json!({"description": "D", "effect": "local-state", "input": {"type": "object"}, "timeoutMs": 2000,
+        "concurrency": {"mode": "capability"}});
+    let definition =
+        json!({"type": "door", "description": "Door", "actions": {"open": action.clone(), "knock": action}});
+    let mut bindings = handler("open", hook(|_, _| {}));
+    bindings.extend(handler("knock", hook(|reply, _| reply.unwrap().defer().unwrap())));
+    let _door = surface.register(definition.to_string().as_bytes(), bindings).unwrap();
+    let outer = invoke(&surface, &json!({"capabilityId": "view:door.open"}), &json!({"deadlineMs": 50}));
+    assert!(told.recv().unwrap() <= 50);
+    outer.wait(-1).unwrap();
     surface.close(-1).unwrap();
 }

@@ -29,7 +29,7 @@ pub async fn admit(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayl
     }
     let since = engine.clock.now();
     let granted = poll_fn(|cx| slot.poll(cx));
-    let waited = flight.call.wait(&engine, granted, None, flight.deadline, |_| true).await;
+    let waited = flight.call.wait(&engine, granted, None, flight.call.deadline, |_| true).await;
     flight.queue_wait_ms = engine.clock.now() - since;
     waited.map_err(|stop| flight.stopped(stop))?;
     flight.slot = Some(slot);

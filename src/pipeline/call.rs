@@ -41,6 +41,8 @@ pub struct Call {
     pub fingerprint: Fingerprint,
     pub signal: Arc<Signal>,
     pub started: Instant,
+    /// When the first caller wants it to have ended, all phases included.
+    pub deadline: Option<Instant>,
     engine: Weak<Engine>,
     state: Mutex<State>,
 }
@@ -81,15 +83,18 @@ impl Call {
         number: u64,
         ids: Arc<CallIds>,
         fingerprint: Fingerprint,
+        deadline_ms: Option<u64>,
         caller: Arc<Caller>,
     ) -> Arc<Call> {
         let signal = Signal::new(ids.invocation_id.clone());
+        let started = engine.clock.now();
         Arc::new(Call {
             number,
             ids,
             fingerprint,
             signal,
-            started: engine.clock.now(),
+            started,
+            deadline: deadline_ms.map(|ms| started.saturating_add(ms)),
             engine: Arc::downgrade(engine),
             state: Mutex::new(State { callers: vec![caller], ..State::default() }),
         })
@@ -206,9 +211,9 @@ impl Call {
         state.guarded = guarded;
     }
 
-    /// When the call's execution must have ended, for calls made inside it.
+    /// When the call must have ended, for calls made inside it.
     pub fn until(&self) -> Option<Instant> {
-        self.state.lock().until
+        self.state.lock().until.or(self.deadline)
     }
 
     /// The handler is about to run; `false` where it must not, also where its time has passed and the

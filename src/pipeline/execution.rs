@@ -36,7 +36,7 @@ pub async fn run(
     drop(host_known);
     let since = engine.clock.now();
     let until = since.saturating_add(timeout_ms);
-    let ends = flight.deadline.map_or(until, |deadline| deadline.min(until));
+    let ends = flight.call.deadline.map_or(until, |deadline| deadline.min(until));
     let context = flight.call_context(target, confirmed.as_ref(), Some(ends)).await?.into_bytes();
     let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
     flight.call.expect_execution(ends, guarded);

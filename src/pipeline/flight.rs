@@ -44,7 +44,6 @@ pub struct Flight {
     pub options: Options,
     /// Calls whose host code is on the stack of the thread that waits for this one.
     pub ancestors: Vec<u64>,
-    pub deadline: Option<Instant>,
     /// What is asked now must be known whatever becomes of the call: whether it is hidden, and how what
     /// has executed is settled. Only the end of the registry hurries it.
     pub patient: bool,
@@ -70,14 +69,12 @@ impl Flight {
         options: Options,
         ancestors: Vec<u64>,
     ) -> Flight {
-        let deadline = options.deadline_ms.map(|ms| call.started.saturating_add(ms));
         Flight {
             engine: engine.clone(),
             call,
             request,
             options,
             ancestors,
-            deadline,
             patient: false,
             cut_short: false,
             host: None,
@@ -97,7 +94,7 @@ impl Flight {
         if let Some(interrupt) = self.call.interrupted() {
             return Err(self.stopped(Stop::Interrupted(interrupt)));
         }
-        match self.deadline {
+        match self.call.deadline {
             Some(deadline) if self.engine.clock.now() >= deadline => Err(self.stopped(Stop::Deadline)),
             _ => Ok(()),
         }
@@ -158,7 +155,7 @@ impl Flight {
     pub async fn answer_until(&mut self, reply: &Arc<Reply>, until: Instant) -> Result<Answer, Stop> {
         let answered = poll_fn(|cx| reply.poll(cx.waker()));
         let patient = self.patient;
-        let deadline = if patient { None } else { self.deadline };
+        let deadline = if patient { None } else { self.call.deadline };
         let heeds = |interrupt| !patient || interrupt == Interrupt::Disposed;
         let waited = self.call.wait(&self.engine, answered, Some(until), deadline, heeds).await;
         match waited {

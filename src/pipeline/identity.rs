@@ -233,7 +233,10 @@ pub fn identify(
         return Ok(Identity::Answered);
     }
     let key = (options.consumer.key.clone(), invocation_id);
-    let admit = || admit(engine, Call::new(engine, number, ids.clone(), fingerprint, caller.clone()), caller);
+    let admit = || {
+        let call = Call::new(engine, number, ids.clone(), fingerprint, options.deadline_ms, caller.clone());
+        admit(engine, call, caller)
+    };
     match engine.dedupe.claim(&key, engine.clock.now(), admit) {
         Known::New(call) => {
             tell_adapted(engine, adapted, &ids, &Bound::default());
