@@ -172,7 +172,7 @@ impl Registry {
             failed => {
                 self.observer.log_with("warning", "A hook of the host failed.", |out| {
                     out.string("hook", name);
-                    out.string("failure", &format!("{failed:?}").chars().take(200).collect::<String>());
+                    out.string("failure", &failed.describe());
                 });
                 None
             }

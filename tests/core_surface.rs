@@ -1,7 +1,7 @@
 //! The registry as a Rust type, for what no scenario can say: a host that fetches late, a second thread, what the
 //! operator is told.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agent_surface::runtime::{Hook, HostFn, Reply};
 use agent_surface::surface::{Binding, HostHooks, Invocation, PolicyHooks, Surface};
@@ -87,5 +87,37 @@ fn a_call_made_inside_a_policy_inherits_the_deadline_of_the_call_that_it_judges(
     let outer = invoke(&surface, &json!({"capabilityId": "view:door.open"}), &json!({"deadlineMs": 50}));
     assert!(told.recv().unwrap() <= 50);
     outer.wait(-1).unwrap();
+    surface.close(-1).unwrap();
+}
+
+/// Section 13: the agent gets the template, the operator gets what the host said.
+#[test]
+fn what_a_host_says_of_its_failures_goes_to_the_log_and_nowhere_else() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let lines = log.clone();
+    let keep = hook(move |_, line| lines.lock().unwrap().push(serde_json::from_slice::<Value>(line).unwrap()));
+    let surface = surface(json!({}), HostHooks { log: Some(keep), ..HostHooks::default() });
+    let deny = hook(|reply, _| reply.unwrap().deny(br#"{"code": "NO_SUCH_CODE", "message": "secret 1"}"#).unwrap());
+    surface.define_policy(b"denies", PolicyHooks { on_authorize: Some(deny), ..PolicyHooks::default() }).unwrap();
+    let action = json!({"description": "D", "effect": "local-state", "input": {"type": "object"}});
+    let number =
+        json!({"description": "D", "effect": "local-state", "input": {"type": "object"}, "output": {"type": "number"}});
+    let denied =
+        json!({"description": "D", "effect": "local-state", "input": {"type": "object"}, "policies": ["denies"]});
+    let definition = json!({"type": "door", "description": "Door", "actions":
+        {"open": action, "count": number, "lock": denied}});
+    let mut bindings = handler("open", hook(|reply, _| reply.unwrap().error(br#""secret 2""#).unwrap()));
+    bindings.extend(handler("count", hook(|reply, _| reply.unwrap().json(br#""secret 3""#).unwrap())));
+    bindings.extend(handler("lock", hook(|_, _| {})));
+    let _door = surface.register(definition.to_string().as_bytes(), bindings).unwrap();
+    for (name, said) in [("lock", "secret 1"), ("open", "secret 2"), ("count", "type")] {
+        let id = format!("view:door.{name}");
+        let result = surface.invoke_wait(json!({"capabilityId": id}).to_string().as_bytes(), b"").unwrap();
+        assert!(!String::from_utf8_lossy(&result).contains("secret"));
+        surface.quiesce(-1).unwrap();
+        let line = log.lock().unwrap().pop().unwrap();
+        assert_eq!(line["capabilityId"], id.as_str());
+        assert!(line["failure"].as_str().unwrap().contains(said), "{line}");
+    }
     surface.close(-1).unwrap();
 }

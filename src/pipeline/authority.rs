@@ -142,9 +142,14 @@ pub async fn decide(
     job.start = Some(Box::new(move || call.interrupted().is_none()));
     engine.dispatcher.submit(job);
     match flight.answer(&reply).await {
-        Ok(answer) => Ok(answer),
+        Ok(answer) => {
+            if let Some(failure) = envelope::untold(&answer) {
+                flight.log_failure("A policy failed.", name, &failure);
+            }
+            Ok(answer)
+        }
         Err(super::call::Stop::TimedOut) => {
-            engine.observer.log_with("warning", "A policy did not answer in time.", |out| out.string("policy", name));
+            flight.log_failure("A policy did not answer in time.", name, "");
             Ok(Answer::Nothing)
         }
         Err(stop) => Err(flight.stopped(stop)),

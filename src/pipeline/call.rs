@@ -335,7 +335,9 @@ impl Late for Call {
     fn late(&self, answer: Answer) {
         let Some(engine) = self.engine.upgrade() else { return };
         let Some(target) = self.target() else { return };
-        let outcome = envelope::handler_outcome(answer).and_then(|output| envelope::check_output(&target, output));
+        let invalid = |_| ErrorPayload::execution_failed("output-invalid");
+        let outcome = envelope::handler_outcome(answer)
+            .and_then(|output| envelope::check_output(&target, output).map_err(invalid));
         let mut out = crate::model::writer::ObjectWriter::new();
         let mut entry = Entry::of_call("late-settlement", &self.ids, &self.bound());
         match &outcome {

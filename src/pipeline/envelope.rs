@@ -8,6 +8,7 @@ use crate::model::error::{ErrorCode, MAX_MESSAGE, Retry, truncate};
 use crate::model::writer::ObjectWriter;
 use crate::observe::{Bound, CallIds};
 use crate::runtime::Answer;
+use crate::schema::Issue;
 
 /// Everything of a result but its outcome.
 pub struct Envelope<'a> {
@@ -50,6 +51,16 @@ impl Envelope<'_> {
     }
 }
 
+/// What the host said of a failure that the agent is told nothing of; `None` where the answer is no
+/// failure, or a typed one, which passes as it is.
+pub fn untold(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Json(_) | Answer::Empty | Answer::Allow | Answer::Confirm(_) | Answer::Deny(None) => None,
+        Answer::Error(Some(payload)) | Answer::Deny(Some(payload)) if typed(payload).is_some() => None,
+        failure => Some(failure.describe()),
+    }
+}
+
 /// What a handler's answer means: an output (or none), or a failure.
 pub fn handler_outcome(answer: Answer) -> Result<Option<Value>, ErrorPayload> {
     match answer {
@@ -70,13 +81,11 @@ pub fn policy_denial(payload: Option<Value>) -> ErrorPayload {
 }
 
 /// The output, held against its schema.
-pub fn check_output(target: &Target, output: Option<Value>) -> Result<Option<Value>, ErrorPayload> {
-    if let (Some(schema), Some(value)) = (&target.capability().output, &output)
-        && schema.validate(value).is_err()
-    {
-        return Err(ErrorPayload::execution_failed("output-invalid"));
+pub fn check_output(target: &Target, output: Option<Value>) -> Result<Option<Value>, Vec<Issue>> {
+    match (&target.capability().output, &output) {
+        (Some(schema), Some(value)) => schema.validate(value).map(|()| output),
+        _ => Ok(output),
     }
-    Ok(output)
 }
 
 /// Codes that a host may type itself (section 13): nobody forges a confirmation.

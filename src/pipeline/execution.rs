@@ -50,7 +50,12 @@ pub async fn run(
         drop(unspent);
     }
     let outcome = match answered {
-        Ok(answer) => envelope::handler_outcome(answer),
+        Ok(answer) => {
+            if let Some(failure) = envelope::untold(&answer) {
+                flight.log_failure("A handler failed.", &name, &failure);
+            }
+            envelope::handler_outcome(answer)
+        }
         Err(stop) => {
             flight.call.signal.raise(&engine.dispatcher);
             if target.capability().concurrency.hold && matches!(stop, Stop::TimedOut | Stop::Deadline) && begun {

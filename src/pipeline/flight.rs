@@ -110,6 +110,17 @@ impl Flight {
         }
     }
 
+    /// Tells the operator what the agent is not told.
+    pub fn log_failure(&self, message: &str, name: &str, failure: &str) {
+        self.engine.observer.log_with("warning", message, |out| {
+            out.string("name", name);
+            out.string("capabilityId", &self.call.ids.capability_id);
+            out.string("invocationId", &self.call.ids.invocation_id);
+            out.string("attemptId", &self.call.ids.attempt_id);
+            out.string("failure", failure);
+        });
+    }
+
     /// The host context, read at most once.
     pub async fn host(&mut self) -> Result<Arc<Value>, ErrorPayload> {
         if let Some(host) = &self.host {

@@ -29,10 +29,13 @@ pub async fn settle(mut flight: Flight, outcome: Outcome) {
 
 /// The handler's output is held against its schema (AS-SER-001).
 fn validate(flight: &Flight, outcome: Outcome) -> Outcome {
-    match flight.call.target() {
-        Some(target) => outcome.and_then(|output| envelope::check_output(&target, output)),
-        None => outcome,
-    }
+    let Some(target) = flight.call.target() else { return outcome };
+    envelope::check_output(&target, outcome?).map_err(|issues| {
+        let lines: Vec<_> =
+            issues.iter().map(|issue| format!("{} {}: {}", issue.path, issue.keyword, issue.message)).collect();
+        flight.log_failure("An output does not fit its schema.", &target.capability().id, &lines.join("\n"));
+        ErrorPayload::execution_failed("output-invalid")
+    })
 }
 
 /// The onion's way out, innermost first: each policy that let the call in sees its result, and may

@@ -13,8 +13,12 @@ use super::job::Handed;
 use super::local::Role;
 use super::signal::Signal;
 use crate::json::{self, Bounds, JsonErrorKind};
+use crate::model::error::truncate;
 use crate::model::fields::json_error;
 use crate::model::{ApiError, Code};
+
+/// Longest description of a failure, in characters.
+const MAX_FAILURE: usize = 2000;
 
 /// What kind of answer is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,18 @@ pub enum Answer {
     Misused,
     Malformed,
     TooLarge,
+}
+
+impl Answer {
+    /// For the operator: what went wrong, cut where a host says a lot.
+    pub fn describe(&self) -> String {
+        let text = match self {
+            Answer::Error(Some(Value::String(text))) | Answer::Deny(Some(Value::String(text))) => text.clone(),
+            Answer::Error(Some(payload)) | Answer::Deny(Some(payload)) => json::canonical(payload),
+            answer => format!("{answer:?}"),
+        };
+        truncate(&text, MAX_FAILURE).into()
+    }
 }
 
 /// Told what a handler answered after its call was over.
