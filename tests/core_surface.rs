@@ -1,6 +1,7 @@
 //! The registry as a Rust type, for what no scenario can say: a host that fetches late, a second thread, what the
 //! operator is told.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use agent_surface::runtime::{Hook, HostFn, Reply};
@@ -119,5 +120,26 @@ fn what_a_host_says_of_its_failures_goes_to_the_log_and_nowhere_else() {
         assert_eq!(line["capabilityId"], id.as_str());
         assert!(line["failure"].as_str().unwrap().contains(said), "{line}");
     }
+    surface.close(-1).unwrap();
+}
+
+/// A call that has ended well was not aborted: who asks to be told of an abort then is let go, not told.
+#[test]
+fn no_abort_is_told_of_a_call_that_has_settled() {
+    let surface = surface(json!({}), HostHooks::default());
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = told.clone();
+    let notice = Mutex::new(Some(hook(move |_, _| drop(count.fetch_add(1, Ordering::SeqCst)))));
+    let answers = hook(move |reply, _| {
+        reply.unwrap().json(b"1").unwrap();
+        reply.unwrap().on_abort(notice.lock().unwrap().take().unwrap()).unwrap();
+    });
+    let definition = json!({"type": "door", "description": "Door", "actions":
+        {"open": {"description": "D", "effect": "local-state", "input": {"type": "object"}}}});
+    let _door = surface.register(definition.to_string().as_bytes(), handler("open", answers)).unwrap();
+    surface.invoke_wait(br#"{"capabilityId": "view:door.open"}"#, b"").unwrap();
+    surface.quiesce(-1).unwrap();
+    assert_eq!(told.load(Ordering::SeqCst), 0);
+    assert_eq!(Arc::strong_count(&told), 1);
     surface.close(-1).unwrap();
 }

@@ -18,9 +18,8 @@ pub struct Signal {
 
 #[derive(Default)]
 struct State {
-    /// Set by an abort, or by the end of the call.
-    raised: bool,
-    /// Nothing will be raised any more.
+    aborted: bool,
+    /// The call has ended, aborted or not: nothing will be raised any more.
     closed: bool,
     notices: Vec<Hook>,
 }
@@ -30,8 +29,10 @@ impl Signal {
         Arc::new(Signal { invocation_id, state: Mutex::default() })
     }
 
+    /// Whether to go on would be in vain: the call was aborted, or has ended.
     pub fn is_raised(&self) -> bool {
-        self.state.lock().raised
+        let state = self.state.lock();
+        state.aborted || state.closed
     }
 
     /// Raises the signal and calls the notices, each once.
@@ -41,7 +42,7 @@ impl Signal {
             if state.closed {
                 return;
             }
-            state.raised = true;
+            state.aborted = true;
             std::mem::take(&mut state.notices)
         };
         for hook in notices {
@@ -52,19 +53,24 @@ impl Signal {
     /// The call has ended: asking answers yes, but nobody is told of an abort that was none.
     pub fn close(&self) {
         let mut state = self.state.lock();
-        state.raised = true;
         state.closed = true;
         let notices = std::mem::take(&mut state.notices);
         drop(state);
         drop(notices);
     }
 
+    /// Tells `hook` of the abort: at once if there was one, never where the call has ended without.
     /// `false` where there are too many already.
     pub fn notify(&self, dispatcher: &Arc<Dispatcher>, hook: Hook) -> bool {
         let mut state = self.state.lock();
-        if state.raised {
+        if state.aborted {
             drop(state);
             dispatcher.submit(Job::notice(dispatcher, hook, &self.invocation_id));
+            return true;
+        }
+        if state.closed {
+            drop(state);
+            drop(hook);
             return true;
         }
         if state.notices.len() >= MAX_NOTICES {
