@@ -41,6 +41,7 @@ pub fn invoke(
     caller: &Arc<Caller>,
     ancestors: Vec<u64>,
 ) -> Result<Option<Arc<Call>>, ApiError> {
+    // Phase 1 is the caller's: on its thread, so that requests are known in the order they came.
     match identity::identify(engine, number, &mut request, &options, caller)? {
         Identity::New(call) => {
             let flight = Flight::new(engine, call.clone(), request, options, ancestors);
@@ -58,18 +59,17 @@ pub fn invoke(
 }
 
 async fn run(mut flight: Flight) {
-    let outcome = execute(&mut flight).await;
-    settlement::settle(flight, outcome).await;
+    let outcome = execute(&mut flight).await; // phases 2 to 9
+    settlement::settle(flight, outcome).await; // phase 10
 }
 
-/// Phases 2 to 9; [`identity`] came before, [`settlement`] comes after.
 async fn execute(flight: &mut Flight) -> Result<Option<Value>, ErrorPayload> {
-    let target = resolution::resolve(flight).await?;
-    availability::check(flight, &target).await?;
-    authority::authorize(flight, &target).await?;
-    let input = input::make_effective(flight, &target).await?;
-    let evidence = approval::approve(flight, &target, &input).await?;
-    precondition::check(flight, &target, &input).await?;
-    admission::admit(flight, &target).await?;
-    execution::run(flight, &target, &input, evidence).await
+    let target = resolution::resolve(flight).await?; // 2
+    availability::check(flight, &target).await?; // 3
+    authority::authorize(flight, &target).await?; // 4
+    let input = input::make_effective(flight, &target).await?; // 5
+    let evidence = approval::approve(flight, &target, &input).await?; // 6
+    precondition::check(flight, &target, &input).await?; // 7
+    admission::admit(flight, &target).await?; // 8
+    execution::run(flight, &target, &input, evidence).await // 9
 }
