@@ -69,8 +69,10 @@ fn utf16_order(a: &str, b: &str) -> Ordering {
 
 /// Appends a string in quotes, escaped as RFC 8785 section 3.2.2.2 has it: as little as possible, in lower case.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
     let mut rest = text.as_bytes();
+    // Most texts need no escape: then this is the only time that the output grows.
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
     loop {
         let (plain, special) = rest.split_at(scan::plain_prefix(rest));
         out.extend_from_slice(plain);

@@ -15,13 +15,11 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// `sha256:` and 64 lower-case hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(7 + 64);
-    text.push_str("sha256:");
-    for byte in sha256(bytes) {
-        text.push(hex_digit(byte >> 4) as char);
-        text.push(hex_digit(byte & 0xf) as char);
-    }
-    text
+    let mut text = Vec::with_capacity(7 + 64);
+    text.extend_from_slice(b"sha256:");
+    text.extend(sha256(bytes).iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 0xf)]));
+    // Only ASCII was written.
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Digest of a value's canonical form; of an output this is `outputDigest` (AS-BINDING-004).

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use once_cell::race::OnceBox;
+use serde_json::Value;
 
 use super::error::ApiError;
 use super::fields::{self, Fields};
 use super::id;
+use super::writer::ObjectWriter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsumerKind {
@@ -37,23 +39,24 @@ pub struct Consumer {
     /// `kind + ":" + id`. No kind holds a colon, so two consumers never share a key.
     pub key: Arc<str>,
     /// The document as the host sees it again.
-    pub value: Value,
-    /// `value`, rendered once.
     pub json: String,
 }
 
+static ANONYMOUS: OnceBox<Arc<Consumer>> = OnceBox::new();
+
 impl Consumer {
     pub fn new(kind: ConsumerKind, id: &str, grants: Option<&Value>) -> Arc<Consumer> {
-        let mut value = json!({ "id": id, "kind": kind.as_str() });
+        let mut out = ObjectWriter::with_capacity(64 + id.len());
         if let Some(grants) = grants {
-            value["grants"] = grants.clone();
+            out.value("grants", grants);
         }
-        let json = crate::json::canonical(&value);
-        Arc::new(Consumer { key: format!("{}:{id}", kind.as_str()).into(), value, json })
+        out.string("id", id);
+        out.string("kind", kind.as_str());
+        Arc::new(Consumer { key: [kind.as_str(), ":", id].concat().into(), json: out.finish() })
     }
 
     pub fn anonymous() -> Arc<Consumer> {
-        Consumer::new(ConsumerKind::Embedded, "anonymous", None)
+        ANONYMOUS.get_or_init(|| Box::new(Consumer::new(ConsumerKind::Embedded, "anonymous", None))).clone()
     }
 
     pub fn read(value: Option<&Value>, path: &str) -> Result<Arc<Consumer>, ApiError> {

@@ -1,7 +1,5 @@
 //! Reads the documents a host sends: strict about names and types, and exact about where.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, Code};
@@ -33,7 +31,7 @@ pub fn json_error(error: json::JsonError) -> ApiError {
 pub struct Fields<'a> {
     map: &'a Map<String, Value>,
     pub path: String,
-    known: BTreeSet<&'static str>,
+    known: Vec<&'static str>,
     refuse: fn(String, String) -> ApiError,
 }
 
@@ -50,7 +48,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Self, ApiError> {
         let path = path.into();
         match value {
-            Value::Object(map) => Ok(Fields { map, path, known: BTreeSet::new(), refuse }),
+            Value::Object(map) => Ok(Fields { map, path, known: Vec::with_capacity(8), refuse }),
             _ => Err(refuse(path, "Give an object here.".into())),
         }
     }
@@ -69,7 +67,7 @@ impl<'a> Fields<'a> {
     }
 
     pub fn get(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.known.insert(name);
+        self.known.push(name);
         self.map.get(name)
     }
 
@@ -164,7 +162,7 @@ impl<'a> Fields<'a> {
 
     /// Refuses the first member (in name order) that no getter asked for.
     pub fn finish(self) -> Result<(), ApiError> {
-        match self.map.keys().find(|key| !self.known.contains(key.as_str())) {
+        match self.map.keys().find(|key| !self.known.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => Err(self.error(key, "This member is not known here; remove it.")),
         }

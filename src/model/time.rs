@@ -1,7 +1,5 @@
 //! Times as the documents write them: ISO-8601 UTC with milliseconds.
 
-use std::fmt::Write;
-
 /// Milliseconds since the Unix epoch.
 pub type UnixMs = i64;
 
@@ -14,9 +12,15 @@ pub fn format(unix_ms: UnixMs) -> String {
     let (days, in_day) = (clamped.div_euclid(86_400_000), clamped.rem_euclid(86_400_000));
     let (year, month, day) = civil_from_days(days);
     let (hour, minute, second, ms) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
-    let mut out = String::with_capacity(24);
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
-    out
+    let mut out = *b"0000-00-00T00:00:00.000Z";
+    for (end, number) in [(4, year), (7, month), (10, day), (13, hour), (16, minute), (19, second), (23, ms)] {
+        let digits = out[..end].iter_mut().rev().take_while(|byte| byte.is_ascii_digit());
+        digits.fold(number, |rest, byte| {
+            *byte = b'0' + (rest % 10) as u8;
+            rest / 10
+        });
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Reads what [`format`] writes; the fraction may be absent or have one to three digits.

@@ -48,7 +48,7 @@ impl ObjectWriter {
 
     pub fn number(&mut self, key: &str, value: i64) {
         self.key(key);
-        self.out.extend_from_slice(value.to_string().as_bytes());
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
 
     pub fn boolean(&mut self, key: &str, value: bool) {
