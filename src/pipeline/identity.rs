@@ -301,7 +301,7 @@ fn conflict() -> ErrorPayload {
 }
 
 /// What an adapter changed is told with the call that it belongs to.
-fn tell_adapted(engine: &Engine, adapted: Option<&Adapted>, ids: &Arc<CallIds>, bound: &Bound) {
+pub fn tell_adapted(engine: &Engine, adapted: Option<&Adapted>, ids: &Arc<CallIds>, bound: &Bound) {
     let Some(adapted) = adapted else { return };
     let mut entry = Entry::of_call("tool-call-adapted", ids, bound);
     if adapted.replaced_id {

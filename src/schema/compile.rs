@@ -337,7 +337,7 @@ fn names(value: &Value) -> Result<Vec<String>, &'static str> {
 }
 
 /// The JSON Pointer that a `$ref` of the supported form holds, percent-decoded.
-pub(super) fn reference_pointer(reference: &str) -> Option<String> {
+pub fn reference_pointer(reference: &str) -> Option<String> {
     let pointer = reference.strip_prefix('#')?;
     let mut decoded = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

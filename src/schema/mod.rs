@@ -14,6 +14,7 @@ mod numeric;
 mod pattern;
 mod validate;
 
+pub use compile::reference_pointer;
 pub use cut::cut;
 pub use numeric::compare;
 pub use pattern::Pattern;
