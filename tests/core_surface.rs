@@ -143,3 +143,21 @@ fn no_abort_is_told_of_a_call_that_has_settled() {
     assert_eq!(Arc::strong_count(&told), 1);
     surface.close(-1).unwrap();
 }
+
+/// A handler of a Rust host that panics has failed like one that returns without an answer, and holds up nothing.
+#[test]
+fn a_handler_that_panics_has_failed() {
+    let surface = surface(json!({}), HostHooks::default());
+    let definition = json!({"type": "door", "description": "Door", "actions":
+        {"open": {"description": "D", "effect": "local-state", "input": {"type": "object"}}}});
+    let panics = hook(|_, _| std::panic::resume_unwind(Box::new("a bug of the host")));
+    let _door = surface.register(definition.to_string().as_bytes(), handler("open", panics)).unwrap();
+    let request = json!({"capabilityId": "view:door.open"});
+    let here = surface.invoke_wait(request.to_string().as_bytes(), b"").unwrap();
+    let there = invoke(&surface, &request, &json!({})).wait(-1).unwrap();
+    for result in [here, there] {
+        let result: Value = serde_json::from_slice(&result).unwrap();
+        assert_eq!(result["error"]["details"]["reason"], "handler-error");
+    }
+    surface.close(-1).unwrap();
+}

@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use async_task::Runnable;
@@ -96,15 +97,16 @@ impl Local {
 }
 
 /// Open while library code is on the stack; see [`enter`].
-pub struct Scope(());
+pub struct Scope {
+    _open: Open,
+}
 
 /// Opens a scope. When the outermost one of this stack frame ends, what was woken is polled and
 /// what was released is destroyed.
 pub fn enter() -> Scope {
     // Whether it is destroyed already does not matter.
     let _ = END.try_with(|_| ());
-    LOCAL.with(|local| local.scopes.set(local.scopes.get() + 1));
-    Scope(())
+    Scope { _open: Open::new() }
 }
 
 impl Drop for Scope {
@@ -113,6 +115,21 @@ impl Drop for Scope {
         if LOCAL.with(|local| local.scopes.get()) == 1 && !std::thread::panicking() {
             drain();
         }
+    }
+}
+
+/// Counts as one scope, as long as it lives.
+struct Open(());
+
+impl Open {
+    fn new() -> Open {
+        LOCAL.with(|local| local.scopes.set(local.scopes.get() + 1));
+        Open(())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
         LOCAL.with(|local| local.scopes.set(local.scopes.get() - 1));
     }
 }
@@ -194,6 +211,8 @@ impl Drop for Driving {
 /// Polls what was woken on this thread and destroys what was released, until nothing is left. For
 /// threads that are about to wait; a [`Scope`] does it when it ends.
 pub fn drain() {
+    // Open meanwhile, so that what a poll wakes waits for its turn in this loop.
+    let _open = Open::new();
     loop {
         let woken = LOCAL.with(|local| local.woken.borrow_mut().pop_front());
         if let Some((runnable, dispatcher)) = woken {
@@ -226,14 +245,15 @@ pub fn drain() {
     }
 }
 
-/// Runs host code: whatever it calls of ours starts with a stack frame of its own.
+/// Runs host code: whatever it calls of ours starts with a stack frame of its own. Host code that
+/// panics has returned.
 pub fn host_code(frame: Option<Frame>, f: impl FnOnce()) {
     let pushed = frame.is_some();
     let scopes = LOCAL.with(|local| {
         local.frames.borrow_mut().extend(frame);
         local.scopes.replace(0)
     });
-    f();
+    let _ = catch_unwind(AssertUnwindSafe(f));
     LOCAL.with(|local| {
         local.scopes.set(scopes);
         if pushed {
@@ -270,4 +290,30 @@ pub fn depth() -> usize {
 
 fn any_frame(test: impl Fn(&Frame) -> bool) -> bool {
     LOCAL.with(|local| local.frames.borrow().iter().any(test))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::pool::Pool;
+    use super::super::task;
+    use super::*;
+
+    /// Also on a thread that is about to wait inside host code, a future that another one wakes has its turn
+    /// after that one's poll, not inside it.
+    #[test]
+    fn no_poll_runs_inside_another() {
+        let dispatcher = Dispatcher::new(Pool::get(None).unwrap().0, false);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let (outer, seen) = (dispatcher.clone(), order.clone());
+        let _scope = enter();
+        task::spawn(&dispatcher, async move {
+            let inner = seen.clone();
+            task::spawn(&outer, async move { inner.lock().unwrap().push("inner") });
+            seen.lock().unwrap().push("outer");
+        });
+        host_code(None, drain);
+        assert_eq!(*order.lock().unwrap(), ["outer", "inner"]);
+    }
 }
