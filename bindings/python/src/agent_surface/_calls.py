@@ -1,0 +1,74 @@
+"""Starting calls and waiting for them, on an event loop and on a thread: the same for a surface and for a toolset."""
+from __future__ import annotations
+
+import asyncio
+from typing import Callable, Optional
+
+from ._engine import Engine
+from ._native import abi, thunks
+from ._native.thunks import Target
+from .errors import AgentSurfaceError
+from .result import Result
+
+Start = Callable[[Target], int]
+
+
+async def awaited(start: Start) -> Result:
+    """Starts a call and awaits its result. Cancelling the await cancels the call, for this caller."""
+    loop = asyncio.get_running_loop()
+    settled: "asyncio.Future[str]" = loop.create_future()
+
+    def told(text: bytes) -> None:
+        try:
+            loop.call_soon_threadsafe(_settle, settled, text)
+        except RuntimeError:  # nobody waits any more: the loop has ended
+            pass
+
+    invocation = start({"on_result": told})
+    try:
+        return Result(await settled)
+    except asyncio.CancelledError:
+        _quietly(abi.invocation_cancel, invocation)
+        raise
+    finally:
+        _quietly(abi.invocation_free, invocation)
+
+
+def _settle(future: "asyncio.Future[str]", text: bytes) -> None:
+    if not future.done():
+        future.set_result(text.decode("utf-8"))
+
+
+def _quietly(function: Callable[[int], None], invocation: int) -> None:
+    try:
+        function(invocation)
+    except AgentSurfaceError:  # the process has forked meanwhile
+        pass
+
+
+def waited(wait: Callable[[], str]) -> Result:
+    """Makes a call on this thread. A Ctrl-C that struck in a handler on this thread comes out here."""
+    refuse_on_loop()
+    try:
+        text = wait()
+    finally:
+        interrupt = thunks.take_interrupt()
+        if interrupt is not None:
+            raise interrupt
+    return Result(text)
+
+
+def refuse_on_loop() -> None:
+    if _running() is not None:
+        raise RuntimeError("this thread runs an event loop, which a blocking call would stop: await the async variant")
+
+
+def _running() -> Optional[asyncio.AbstractEventLoop]:
+    return asyncio._get_running_loop()
+
+
+def caller(engine: Engine, invocation_id: Optional[str]) -> str:
+    """Notes who calls under which id, and answers the id."""
+    chosen = invocation_id or engine.mint()
+    engine.calls(chosen, asyncio.get_running_loop())
+    return chosen

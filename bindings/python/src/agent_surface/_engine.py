@@ -1,0 +1,223 @@
+"""One registry and what Python keeps for it: which event loop a call came from, which tasks run for it, whether it is closed.
+
+Handlers and policies hold an engine, never the `Surface`: the library holds them, and a surface that nobody uses any more
+must be collected all the same.
+"""
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import inspect
+import itertools
+import logging
+import os
+import secrets
+import threading
+import weakref
+from typing import Any, Awaitable, Callable, Coroutine, Dict, List, Optional, Protocol, Set, Tuple
+
+from . import _json
+from ._native import abi, thunks
+from ._native.symbols import lib
+from .errors import AgentSurfaceError, Failure, WaitTimeoutError
+
+log = logging.getLogger("agent_surface")
+
+# How long the end of the interpreter waits for handlers that run. One that still runs after that is left behind.
+EXIT_PATIENCE_MS = 10_000
+
+
+
+class Ends(Protocol):
+    """What has to be told that nothing more will come."""
+
+    def end(self) -> None: ...
+
+
+Caller = Tuple[asyncio.AbstractEventLoop, contextvars.Context]
+Answer = Callable[[int, Any], None]
+
+
+class Engine:
+    def __init__(self, config: Dict[str, Any], host: Optional[thunks.Target], seed: Optional[int]) -> None:
+        self.registry = abi.registry_new(_json.dumps(config), host)
+        self.loop: Optional[asyncio.AbstractEventLoop] = None
+        self.closed = False
+        self.seed = seed
+        self.mounting = threading.RLock()
+        self.moves = 0  # how often something was begun or ended on an event loop
+        self.streams: "weakref.WeakSet[Ends]" = weakref.WeakSet()
+        self._minted = itertools.count(1)
+        self._callers: Dict[str, Caller] = {}
+        self._tasks: Set["asyncio.Task[None]"] = set()
+        self._late: List[Callable[[], None]] = []
+        _engines[self.registry] = self
+
+    # ---- who called
+
+    def mint(self) -> str:
+        """An invocation id, so that a handler can be run where its caller is."""
+        if self.seed is not None:
+            return f"inv_{self.seed}_{next(self._minted)}"
+        return "inv_" + secrets.token_urlsafe(18)
+
+    def enters(self) -> None:
+        """The surface is used on this thread's loop: async handlers without a caller's loop run here."""
+        self.loop = asyncio.get_running_loop()
+
+    def calls(self, invocation_id: str, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._callers[invocation_id] = (loop, contextvars.copy_context())
+
+    def called(self, invocation_id: str) -> None:
+        self._callers.pop(invocation_id, None)
+
+    def caller(self, invocation_id: Optional[str]) -> Caller:
+        """The loop and the context variables of the one who called; else the surface's loop; else a loop of our own."""
+        caller = self._callers.get(invocation_id) if invocation_id else None
+        if caller is not None:
+            return caller
+        if self.loop is not None and self.loop.is_running():
+            return self.loop, contextvars.copy_context()
+        return own_loop(), contextvars.copy_context()
+
+    # ---- answers that come later
+
+    def defer(self, reply: int, work: Awaitable[Any], answer: Answer, invocation_id: Optional[str]) -> None:
+        """Runs `work` on the caller's loop and gives its value to `answer`. Cancels it when the call is aborted."""
+        abi.reply_defer(reply)
+        loop, context = self.caller(invocation_id)
+        self.moves += 1
+        try:
+            loop.call_soon_threadsafe(self._begin, reply, work, answer, context, context=context)
+        except RuntimeError:  # that loop has been closed
+            if inspect.iscoroutine(work):
+                work.close()
+            raise
+
+    def _begin(self, reply: int, work: Awaitable[Any], answer: Answer, context: contextvars.Context) -> None:
+        loop = asyncio.get_running_loop()
+        task: "asyncio.Task[None]" = loop.create_task(self._finish(reply, work, answer))
+        number = thunks.keep({"notify": lambda: _cancel(loop, task)})
+
+        def done(_: Any) -> None:
+            thunks.drop(number)
+            self._tasks.discard(task)
+            self.moves += 1
+
+        self._tasks.add(task)
+        task.add_done_callback(done)
+        try:
+            abi.reply_on_abort(reply, number)
+        except AgentSurfaceError:  # the call is over already
+            task.cancel()
+
+    async def _finish(self, reply: int, work: Awaitable[Any], answer: Answer) -> None:
+        try:
+            answer(reply, await work)
+        except asyncio.CancelledError:
+            abi.reply_error(reply)
+            self.came_late()
+        except BaseException as why:
+            self.fail(reply, why)
+            self.came_late()
+            if not isinstance(why, Exception):
+                log.debug("a handler raised %s, which is no reason to end the loop", type(why).__name__)
+
+    def fail(self, reply: int, why: BaseException) -> None:
+        """Answers a failure: typed where the host typed it, else untyped, and told to the log."""
+        if isinstance(why, Failure):
+            abi.reply_error(reply, _json.dumps(why.payload()))
+        else:
+            thunks.failed("a handler", why, reply)
+
+    # ---- what is told when an answer came after its call: nothing else happens then that could be listened to
+
+    def on_late(self, told: Callable[[], None]) -> None:
+        self._late.append(told)
+
+    def off_late(self, told: Callable[[], None]) -> None:
+        if told in self._late:
+            self._late.remove(told)
+
+    def came_late(self) -> None:
+        for told in list(self._late):
+            told()
+
+    # ---- the end
+
+    def close(self, timeout_ms: int) -> None:
+        """Closes the registry and waits for what runs. Raises WaitTimeoutError where that takes longer."""
+        self.closed = True
+        try:
+            abi.registry_close(self.registry, timeout_ms)
+        finally:
+            for stream in list(self.streams):
+                stream.end()
+
+    def free(self) -> None:
+        """Gives the handle back, and begins closing where that has not been done. Never blocks, so finalizers may call it."""
+        self.closed = True
+        if _engines.pop(self.registry, None) is not None:
+            lib.as_registry_free(self.registry)
+
+
+def _cancel(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[None]") -> None:
+    try:
+        loop.call_soon_threadsafe(task.cancel)
+    except RuntimeError:  # its loop has ended, and the task with it
+        pass
+
+
+# ---- a loop for async handlers that nobody's loop can run
+
+_lock = threading.Lock()
+_own: Optional[asyncio.AbstractEventLoop] = None
+
+
+def own_loop() -> asyncio.AbstractEventLoop:
+    global _own
+    with _lock:
+        if _own is None or _own.is_closed():
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="agent-surface-loop", daemon=True).start()
+            _own = loop
+        return _own
+
+
+def run_own(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run_coroutine_threadsafe(work, own_loop()).result()
+
+
+# ---- the end of the process, and its children
+
+_engines: Dict[int, Engine] = {}
+
+
+@atexit.register
+def _close_all() -> None:
+    for engine in list(_engines.values()):
+        try:
+            engine.close(EXIT_PATIENCE_MS)
+        except WaitTimeoutError:
+            log.warning("a handler still runs after %d ms; the process ends without it", EXIT_PATIENCE_MS)
+        except AgentSurfaceError:
+            pass  # closed or freed before
+        engine.free()
+    if _own is not None and not _own.is_closed():
+        _own.call_soon_threadsafe(_own.stop)
+
+
+def _after_fork() -> None:
+    """A child has the handles of its parent, which answer ForkedError, and none of its threads."""
+    global _own, _lock
+    _lock = threading.Lock()
+    _own = None
+    for engine in _engines.values():
+        engine.mounting = threading.RLock()
+    _engines.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,413 @@
+"""A surface: what an application exposes to agents, and the one way they call it."""
+from __future__ import annotations
+
+import logging
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Literal, Mapping, Optional, Sequence, Union
+
+from . import _calls, _json
+from ._engine import Engine
+from ._native import abi
+from .component import Component
+from .confirmation import Confirmations
+from .consumer import Consumer
+from .events import Event, Stream, Subscription, audit, events, read_audit
+from .handler import Handler, hook_of, reply_value
+from .policies import AnyPolicy, Policies
+from .result import Result
+from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .testing import TestSurface
+
+Environment = Literal["production", "development", "test"]
+Redact = Callable[[Mapping[str, Any]], Any]
+log = logging.getLogger("agent_surface")
+
+
+class Surface:
+    """Capabilities of this application, governed by policies.
+
+    `policies` hold for everything on it. `context` answers (or is) the host context, one JSON object that policies and handlers
+    see. `limits` are the runtime's, by their names (`{"maxInFlight": 64}`). `audit` is where the trail goes besides memory: a
+    file's path, or a function that gets each entry.
+
+    Use it with `with` or `async with`, or `close()` it; what is forgotten is closed when it is collected, and at exit.
+    """
+
+    def __init__(
+        self,
+        *,
+        policies: Sequence[AnyPolicy] = (),
+        environment: Environment = "production",
+        context: Union[Callable[..., Mapping[str, Any]], Mapping[str, Any], None] = None,
+        route: Optional[Callable[..., Mapping[str, Any]]] = None,
+        on_register: Optional[Callable[[Mapping[str, Any]], bool]] = None,
+        redact: Optional[Redact] = None,
+        limits: Optional[Mapping[str, int]] = None,
+        on_duplicate: Literal["reject", "replace"] = "reject",
+        duplicate_suffix: Literal["off", "warn", "error"] = "warn",
+        apply_defaults: bool = False,
+        audit: Union[str, "os.PathLike[str]", Callable[[Event], None], None] = None,
+        workers: Optional[int] = None,
+    ) -> None:
+        self._policies = Policies()
+        config = self._config(policies, environment, limits, on_duplicate, duplicate_suffix, apply_defaults, audit, workers)
+        host = _host(context, route, on_register, redact, audit if callable(audit) else None)
+        self._engine = Engine(config, host, config.get("idSeed"))
+        # Collected with everything else: the handle goes, nothing waits. At exit the engine is closed in earnest.
+        self._finalizer = weakref.finalize(self, self._engine.free)
+        self._finalizer.atexit = False
+        self._policies.define(self._engine)
+        self._waiting: List[Component] = []
+        self._components: List[Component] = []
+        self._procedures: Dict[str, Dict[str, Handler]] = {}
+        self.confirmations = Confirmations(self._engine)
+
+    def _config(self, policies: Sequence[AnyPolicy], environment: str, limits: Optional[Mapping[str, int]], on_duplicate: str,
+                duplicate_suffix: str, apply_defaults: bool, audit: Any, workers: Optional[int]) -> Dict[str, Any]:  # fmt: skip
+        config: Dict[str, Any] = {
+            "environment": environment,
+            "policies": self._policies.references(list(policies)),
+            "limits": dict(limits or {}),
+            "onDuplicateInstance": on_duplicate,
+            "duplicateSuffixPolicy": duplicate_suffix,
+            "applyDefaults": apply_defaults,
+        }
+        if workers is not None:
+            config["pool"] = {"workers": workers}
+        if callable(audit):
+            config["audit"] = {"sink": "callback"}
+        elif audit is not None:
+            config["audit"] = {"sink": {"file": os.fspath(audit)}}
+        return config
+
+    @staticmethod
+    def testing(**options: Any) -> TestSurface:
+        """A surface for tests: environment `test`, and a clock that moves only with `advance()`."""
+        from .testing import TestSurface
+
+        return TestSurface(**options)
+
+    # ---- what it offers
+
+    def component(
+        self,
+        type: str,
+        *,
+        description: str,
+        instance: Optional[str] = None,
+        policies: Sequence[AnyPolicy] = (),
+        meta: Optional[Mapping[str, Any]] = None,
+        internal: Any = None,
+        parent: Optional[str] = None,
+        origin: Optional[str] = None,
+        priority: Optional[float] = None,
+        enabled: Optional[bool] = None,
+    ) -> Component:
+        """A new component, to be given capabilities by its decorators. It goes live with the next use of the surface.
+
+        `meta` is for agents to see, `internal` for policies only.
+        """
+        fields = _json.without_none(meta=meta, internal=internal, parent=parent, origin=origin, priority=priority, enabled=enabled)
+        component = Component(self, type, description, instance, fields, policies)
+        self._waiting.append(component)
+        return component
+
+    def _live(self) -> int:
+        """The registry, with everything on it that was defined so far."""
+        if self._waiting:
+            for component in list(self._waiting):
+                self._mount(component)
+        return self._engine.registry
+
+    def _mount(self, component: Component) -> None:
+        with self._engine.mounting:
+            if component._handle:
+                return
+            self._policies.define(self._engine)
+            if component._procedures:
+                self._serve(component._procedures)
+            handle = abi.register(self._engine.registry, _json.dumps(component._definition), component._targets)
+            component._handle = handle
+            registration = component.registration_id
+            if component.status == "rejected":
+                log.warning("%r was not taken: see on_duplicate and on_register", component)
+            for path, handler in component._procedures.items():
+                self._procedures[path][registration] = handler
+            self._components.append(component)
+            if component in self._waiting:
+                self._waiting.remove(component)
+
+    def _serve(self, procedures: Mapping[str, Handler]) -> None:
+        """Makes the executor serve these paths as well."""
+        for path in procedures:
+            self._procedures.setdefault(path, {})
+        engine, by_path = self._engine, self._procedures
+
+        def execute(reply: int, context: bytes, input: bytes) -> None:
+            told = _json.loads(context)
+            with engine.mounting:  # a call may come before the registration that it is for has been written down
+                handler = by_path[told["path"]][told["registrationId"]]
+            handler.run(engine, reply, context, input)
+
+        abi.executor_set(engine.registry, _json.dumps(list(by_path)), {"handler": execute})
+
+    def _forget(self, component: Component) -> None:
+        if component in self._components:
+            self._components.remove(component)
+            self._waiting.append(component)
+
+    # ---- calls
+
+    async def invoke(
+        self,
+        capability_id: str,
+        input: Any = None,
+        *,
+        consumer: Optional[Consumer] = None,
+        invocation_id: Optional[str] = None,
+        confirmation_id: Optional[str] = None,
+        instance_id: Optional[str] = None,
+        registration_id: Optional[str] = None,
+        surface_version: Optional[str] = None,
+        timeout: Optional[float] = None,
+        deadline: Optional[float] = None,
+        traceparent: Optional[str] = None,
+        wait_for_confirmation: bool = False,
+    ) -> Result:
+        """Calls a capability. Whatever goes wrong with the call is in the result; only misuse of this function raises.
+
+        `timeout` bounds the execution and `deadline` the whole call, in seconds. Give an `invocation_id` where the call may be
+        repeated: the same id and input run once. With `wait_for_confirmation` the result comes once a person has decided.
+        Cancelling the await cancels the call.
+        """
+        registry, engine = self._live(), self._engine
+        invocation = _calls.caller(engine, invocation_id)
+        options = _options(consumer, timeout, deadline, traceparent)
+        fields = _target(instance_id, registration_id, surface_version, confirmation_id)
+        request = _request(capability_id, input, invocation, fields)
+        try:
+            result = await _calls.awaited(lambda target: abi.invoke(registry, request, options, target))
+            pending = result.confirmation_id if wait_for_confirmation else None
+            if pending is None:
+                return result
+            await self.confirmations.wait(pending)
+            request = _request(capability_id, input, invocation, {**fields, "confirmationId": pending})
+            return await _calls.awaited(lambda target: abi.invoke(registry, request, options, target))
+        finally:
+            engine.called(invocation)
+
+    def invoke_sync(
+        self,
+        capability_id: str,
+        input: Any = None,
+        *,
+        consumer: Optional[Consumer] = None,
+        invocation_id: Optional[str] = None,
+        confirmation_id: Optional[str] = None,
+        instance_id: Optional[str] = None,
+        registration_id: Optional[str] = None,
+        surface_version: Optional[str] = None,
+        timeout: Optional[float] = None,
+        deadline: Optional[float] = None,
+        traceparent: Optional[str] = None,
+    ) -> Result:
+        """Calls a capability on this thread, without an event loop. Refused on a thread that runs one."""
+        registry = self._live()
+        options = _options(consumer, timeout, deadline, traceparent)
+        fields = _target(instance_id, registration_id, surface_version, confirmation_id)
+        request = _request(capability_id, input, invocation_id, fields)
+        return _calls.waited(lambda: abi.invoke_wait(registry, request, options))
+
+    async def retry(self, result: Result, input: Any = None, *, consumer: Optional[Consumer] = None) -> Result:
+        """Repeats a call that a person had to confirm, with that confirmation. `input` is the one of the first time."""
+        return await self.invoke(
+            result.capability_id, input, consumer=consumer, invocation_id=result.invocation_id,
+            confirmation_id=result.confirmation_id,
+        )  # fmt: skip
+
+    def outcome(self, invocation_id: str, *, consumer: Optional[Consumer] = None) -> Dict[str, Any]:
+        """Did it happen? `{result, late?}` or `{"state": "running"}`; NotFoundError where nothing is known (any more)."""
+        query = _json.without_none(invocationId=invocation_id, consumer=consumer and consumer.document())
+        answer: Dict[str, Any] = _json.loads(abi.outcome(self._engine.registry, _json.dumps(query)))
+        return answer
+
+    def close_consumer(self, consumer: Consumer) -> None:
+        """A session is over: its calls settle as cancelled, its confirmations expire."""
+        abi.consumer_close(self._engine.registry, _json.dumps(consumer.document()))
+
+    # ---- looking
+
+    def snapshot(
+        self,
+        *,
+        consumer: Optional[Consumer] = None,
+        scope: Optional[Sequence[str]] = None,
+        include_unavailable: Optional[bool] = None,
+        budget: Optional[Mapping[str, int]] = None,
+    ) -> Dict[str, Any]:
+        """The catalog for one consumer, as it is now. Runs no handler."""
+        document: Dict[str, Any] = _json.loads(
+            abi.snapshot(self._live(), _view(consumer, scope, include_unavailable, budget))
+        )
+        return document
+
+    def explain(self, *, consumer: Optional[Consumer] = None, scope: Optional[Sequence[str]] = None) -> Dict[str, Any]:
+        """Why each capability is shown, disabled or hidden. For developers: it tells what hiding withholds."""
+        document: Dict[str, Any] = _json.loads(abi.explain(self._live(), _view(consumer, scope, None, None)))
+        return document
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """`{surfaceId, surfaceVersion, registrations, inFlight, pendingConfirmations, workers, limits, abiVersion}`."""
+        document: Dict[str, Any] = _json.loads(abi.registry_info(self._live()))
+        return document
+
+    @property
+    def version(self) -> str:
+        return str(self.info["surfaceVersion"])
+
+    def events(self, *types: str) -> Stream[Event]:
+        """Every event from here on, or those of these types, as an async iterator."""
+        return events(self._engine, types or None)
+
+    def listen(self, listener: Callable[[Event], None]) -> Subscription:
+        """Has `listener` told of every event, one at a time, on a thread of the library."""
+        return Subscription(self._engine, listener)
+
+    def audit(self, after: int = 0) -> Stream[Event]:
+        """The audit from entry `after` on: what is kept, then what comes, as an async iterator."""
+        return audit(self._engine, after)
+
+    def audit_entries(self, after: int = 0) -> List[Dict[str, Any]]:
+        """The audit entries that memory keeps, with a `seq` above `after`."""
+        return read_audit(self._engine, after)
+
+    def toolset(self, **options: Any) -> Toolset:
+        """This surface as a model's tools; see `Toolset` for the options. One of `topology` and `confirmations` must be given."""
+        return Toolset(self, **options)
+
+    # ---- the end
+
+    @property
+    def closed(self) -> bool:
+        return self._engine.closed
+
+    def close(self, timeout: Optional[float] = None) -> None:
+        """Takes nothing new, settles what is pending as cancelled, and waits for handlers that run, `timeout` seconds at most.
+
+        After it no code of this application runs for the surface. Raises WaitTimeoutError where handlers take longer (they end
+        by themselves then), WouldDeadlockError inside a handler (closing has begun then). Closing again is fine.
+        """
+        self._engine.close(-1 if timeout is None else _json.milliseconds(timeout))
+        for component in list(self._components):
+            component.unregister()
+        self._waiting.clear()
+
+    async def aclose(self) -> None:
+        """The same without blocking the event loop, which async handlers need in order to end."""
+        import asyncio
+
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def __enter__(self) -> Surface:
+        self._live()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Surface:
+        self._engine.enters()
+        self._live()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Surface closed>"
+        return f"<Surface of {len(self._components) + len(self._waiting)} components>"
+
+
+# ---- documents
+
+
+def _request(capability_id: str, input: Any, invocation_id: Optional[str], fields: Mapping[str, Any]) -> bytes:
+    request: Dict[str, Any] = {"capabilityId": capability_id}
+    if input is not None:
+        request["input"] = input
+    if invocation_id is not None:
+        request["invocationId"] = invocation_id
+    request.update(fields)
+    return _json.dumps(request)
+
+
+def _target(instance_id: Any, registration_id: Any, surface_version: Any, confirmation_id: Any) -> Dict[str, Any]:
+    if instance_id is registration_id is surface_version is confirmation_id is None:
+        return {}
+    return _json.without_none(
+        instanceId=instance_id, registrationId=registration_id, surfaceVersion=surface_version, confirmationId=confirmation_id
+    )
+
+
+def _options(consumer: Optional[Consumer], timeout: Optional[float], deadline: Optional[float], trace: Optional[str]) -> bytes:
+    if consumer is None and timeout is None and deadline is None and trace is None:
+        return b""
+    options: Dict[str, Any] = {}
+    if consumer is not None:
+        options["consumer"] = consumer.document()
+    if timeout is not None:
+        options["timeoutMs"] = _json.milliseconds(timeout)
+    if deadline is not None:
+        options["deadlineMs"] = _json.milliseconds(deadline)
+    if trace is not None:
+        options["traceparent"] = trace
+    return _json.dumps(options)
+
+
+def _view(consumer: Optional[Consumer], scope: Any, include_unavailable: Optional[bool], budget: Any) -> bytes:
+    return _json.dumps(
+        _json.without_none(
+            consumer=consumer and consumer.document(), scope=list(scope) if scope is not None else None,
+            includeUnavailable=include_unavailable, budget=budget,
+        )
+    )  # fmt: skip
+
+
+# ---- what the library asks of the host
+
+
+def _host(context: Any, route: Any, on_register: Any, redact: Any, audit: Any) -> Dict[str, Callable[..., None]]:
+    slots: Dict[str, Callable[..., None]] = {"log": _log}
+    if context is not None:
+        ask = hook_of(context) if callable(context) else lambda _: context
+        slots["context"] = lambda reply, told: reply_value(reply, ask(_json.loads(told)))
+    if route is not None:
+        where = hook_of(route)
+        slots["route"] = lambda reply, told: reply_value(reply, where(_json.loads(told)))
+    if on_register is not None:
+        slots["on_register"] = lambda reply, told: reply_value(reply, _guard(on_register(_json.loads(told))))
+    if redact is not None:
+        slots["redact"] = lambda reply, told: reply_value(reply, redact(_json.loads(told)))
+    if audit is not None:
+        slots["audit"] = lambda entry: audit(_json.loads(entry))
+    return slots
+
+
+def _guard(answer: object) -> str:
+    """Only a clear yes takes a component in."""
+    return "accept" if answer is True else "reject"
+
+
+_LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+
+
+def _log(text: bytes) -> None:
+    said = _json.loads(text)
+    log.log(_LEVELS.get(said.get("level"), logging.INFO), "%s", said.get("message", ""), extra={"agent_surface": said})
+
+

@@ -1,0 +1,92 @@
+"""The catalog of one consumer as the tools of a language model, and the model's calls back to governed ones."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Union, cast
+
+from . import _json
+from ._calls import awaited, waited
+from ._native import abi
+from .consumer import Consumer
+from .errors import AgentSurfaceError
+from .result import Result
+
+if TYPE_CHECKING:
+    from .surface import Surface
+
+Format = Literal["neutral", "openai", "anthropic", "gemini", "mcp"]
+
+
+class Toolset:
+    """Made by `Surface.toolset()`. Ends with `close()` or a `with` block; calls that wait for a person end then too."""
+
+    def __init__(
+        self,
+        surface: Surface,
+        *,
+        consumer: Optional[Consumer] = None,
+        mode: Literal["direct", "meta"] = "direct",
+        topology: Optional[Literal["embedded", "remote"]] = None,
+        confirmations: Optional[Literal["wait", "two-phase"]] = None,
+        scope: Optional[Sequence[str]] = None,
+        budget: Optional[Mapping[str, int]] = None,
+        tool_call_ids: Literal["unique", "reused"] = "unique",
+    ) -> None:
+        self._surface = surface
+        options = _json.without_none(
+            consumer=consumer and consumer.document(), mode=mode, topology=topology, confirmations=confirmations,
+            scope=list(scope) if scope is not None else None, budget=budget, toolCallIds=tool_call_ids,
+        )  # fmt: skip
+        self._handle = 0
+        self._handle = abi.toolset_new(surface._live(), _json.dumps(options))
+
+    def catalog(self, format: Format = "neutral") -> Dict[str, Any]:
+        """`{tools, wireNameMap, loss}`: the tools in a provider's format, and what that format could not say."""
+        self._surface._live()
+        catalog: Dict[str, Any] = _json.loads(abi.toolset_tools(self._handle, format))
+        return catalog
+
+    def tools(self, format: Format = "neutral") -> List[Dict[str, Any]]:
+        """The tools, to be handed to the provider's client."""
+        return cast(List[Dict[str, Any]], self.catalog(format)["tools"])
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        return cast(Mapping[str, Any], _json.loads(abi.toolset_info(self._handle)))
+
+    async def call(self, name: str, input: Any = None, *, id: Optional[str] = None) -> Result:
+        """Runs a model's tool call. `input` may be the JSON text that some providers send. What a model gets wrong is in the
+        result. With confirmations `wait` the result comes once the person has decided."""
+        self._surface._engine.enters()
+        document = _json.dumps(_call(name, input, id))
+        return await awaited(lambda target: abi.toolset_call(self._handle, document, target))
+
+    def call_sync(self, name: str, input: Any = None, *, id: Optional[str] = None) -> Result:
+        """The same on this thread."""
+        document = _json.dumps(_call(name, input, id))
+        return waited(lambda: abi.toolset_call_wait(self._handle, document))
+
+    def render(self, result: Union[Result, Mapping[str, Any]], format: Format = "neutral") -> Any:
+        """A result as the provider wants to read it: the message that goes back to the model."""
+        text = result.text.encode("utf-8") if isinstance(result, Result) else _json.dumps(result)
+        return _json.loads(abi.toolset_render(self._handle, format, text))
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, 0
+        try:
+            abi.toolset_free(handle)
+        except AgentSurfaceError:  # freed before, or the parent's
+            pass
+
+    def __enter__(self) -> Toolset:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", 0):
+            self.close()
+
+
+def _call(name: str, input: Any, id: Optional[str]) -> Dict[str, Any]:
+    return {"name": name, "input": {} if input is None else input, **_json.without_none(toolCallId=id)}
