@@ -15,7 +15,7 @@ use crate::model::definition::{Effect, Kind};
 use crate::model::error::Retry;
 use crate::runtime::job::{Job, Label};
 use crate::runtime::reply::{Late, Owed};
-use crate::runtime::{Hook, Reply};
+use crate::runtime::{Answer, Hook, Reply};
 
 /// A reserved approval, until the handler begins or the call ends without it, whichever is first: the
 /// request may wait longer than the call.
@@ -32,8 +32,8 @@ pub async fn run(
     let (hook, name) = handler(flight, target)?;
     let timeout_ms = timeout_ms(flight, target);
     let confirmed = evidence.as_ref().map(|e| Confirmed { id: e.id.clone(), approved_at: e.approved_at });
-    let host_known = flight.host().await?;
-    drop(host_known);
+    // Reading it is no part of the execution.
+    flight.host().await?;
     let since = engine.clock.now();
     let until = since.saturating_add(timeout_ms);
     let ends = flight.call.deadline.map_or(until, |deadline| deadline.min(until));
@@ -50,12 +50,7 @@ pub async fn run(
         drop(unspent);
     }
     let outcome = match answered {
-        Ok(answer) => {
-            if let Some(failure) = envelope::untold(&answer) {
-                flight.log_failure("A handler failed.", &name, &failure);
-            }
-            envelope::handler_outcome(answer)
-        }
+        Ok(answer) => outcome_of(flight, target, answer),
         Err(stop) => {
             flight.call.signal.raise(&engine.dispatcher);
             if target.capability().concurrency.hold && matches!(stop, Stop::TimedOut | Stop::Deadline) && begun {
@@ -69,7 +64,7 @@ pub async fn run(
         }
     };
     flight.execution_ms = if begun { engine.clock.now() - since } else { 0 };
-    abandoned(flight, target, outcome)
+    outcome
 }
 
 /// Sends the handler its call. It begins, and spends the approval, only if the call still stands.
@@ -137,17 +132,15 @@ fn hold(flight: &mut Flight, reply: &Reply) {
     }
 }
 
-/// A navigation that was told to stop and then refused was abandoned, not failed (AS-NAV-001).
-fn abandoned(
-    flight: &Flight,
-    target: &Target,
-    outcome: Result<Option<Value>, ErrorPayload>,
-) -> Result<Option<Value>, ErrorPayload> {
-    let navigation = target.capability().effect == Effect::Navigation;
-    match outcome {
-        Err(_) if navigation && !flight.cut_short && flight.call.signal.is_raised() => {
-            Err(ErrorPayload::cancelled(Retry::No))
-        }
-        outcome => outcome,
+fn outcome_of(flight: &Flight, target: &Target, answer: Answer) -> Result<Option<Value>, ErrorPayload> {
+    if let Some(failure) = envelope::untold(&answer) {
+        flight.log_failure("A handler failed.", &target.capability().id, &failure);
     }
+    let refused = matches!(answer, Answer::Error(_) | Answer::Nothing | Answer::Misused);
+    let navigation = target.capability().effect == Effect::Navigation;
+    // A navigation that was told to stop and then refused was abandoned, not failed (AS-NAV-001).
+    if refused && navigation && flight.call.signal.is_raised() {
+        return Err(ErrorPayload::cancelled(Retry::No));
+    }
+    envelope::handler_outcome(answer)
 }
