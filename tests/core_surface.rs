@@ -161,3 +161,28 @@ fn a_handler_that_panics_has_failed() {
     }
     surface.close(-1).unwrap();
 }
+
+/// AS-BOUND-003: what is bounded is what nobody can use any more; an approval that nobody used yet outlives it.
+#[test]
+fn an_unused_approval_is_not_pushed_out_by_what_was_denied() {
+    let surface = surface(json!({}), HostHooks::default());
+    let definition = json!({"type": "disk", "description": "Disk", "actions": {"wipe": {"description": "Wipe",
+        "effect": "local-state", "confirmation": "required", "input": {"type": "object"}}}});
+    let answers = hook(|reply, _| reply.unwrap().json(b"1").unwrap());
+    let _disk = surface.register(definition.to_string().as_bytes(), handler("wipe", answers)).unwrap();
+    let ask = |request: Value, approved| {
+        let asked = surface.invoke_wait(request.to_string().as_bytes(), b"").unwrap();
+        let asked: Value = serde_json::from_slice(&asked).unwrap();
+        let id = asked["error"]["details"]["confirmationId"].clone();
+        surface.confirm(json!({"confirmationId": id, "approved": approved}).to_string().as_bytes()).unwrap();
+        id
+    };
+    let approved = ask(json!({"capabilityId": "view:disk.wipe"}), true);
+    for n in 0..300 {
+        ask(json!({"capabilityId": "view:disk.wipe", "input": {"n": n}}), false);
+    }
+    let request = json!({"capabilityId": "view:disk.wipe", "confirmationId": approved});
+    let ran = surface.invoke_wait(request.to_string().as_bytes(), b"").unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&ran).unwrap()["status"], "ok");
+    surface.close(-1).unwrap();
+}

@@ -168,7 +168,9 @@ impl Confirmations {
         store.records.insert(id, record);
         let forgotten = store.forget_oldest();
         drop(store);
-        drop(forgotten);
+        if let Some(key) = forgotten.and_then(|record| record.timer) {
+            self.clock.timers().clear(key);
+        }
         required
     }
 
@@ -416,13 +418,15 @@ impl Drop for Decided {
 }
 
 impl Store {
-    /// Keeps the number of resolved records bounded. An approval in use stays.
+    /// Keeps the number of resolved records bounded. An approval in use stays, and one that nobody used
+    /// yet goes last.
     fn forget_oldest(&mut self) -> Option<Record> {
         let resolved = |record: &Record| !matches!(record.state, State::Pending | State::Reserved { .. });
         if self.records.values().filter(|record| resolved(record)).count() <= MAX_RESOLVED {
             return None;
         }
-        let oldest = self.records.iter().filter(|(_, record)| resolved(record)).min_by_key(|(_, record)| record.order);
+        let rank = |record: &Record| (matches!(record.state, State::Approved { .. }), record.order);
+        let oldest = self.records.iter().filter(|(_, record)| resolved(record)).min_by_key(|(_, record)| rank(record));
         let id = oldest.map(|(id, _)| id.clone())?;
         self.records.remove(&id)
     }
