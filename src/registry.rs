@@ -15,6 +15,7 @@ use crate::model::config::Config;
 use crate::model::{ApiError, Code, Limits};
 use crate::observe::Observer;
 use crate::policy::{Policies, RateTable};
+use crate::runtime::dispatch::Busy;
 use crate::runtime::job::{Job, Label};
 use crate::runtime::random::Random;
 use crate::runtime::reply::Owed;
@@ -111,6 +112,14 @@ impl Registry {
         if self.is_closed() { Err(ApiError::closed()) } else { Ok(()) }
     }
 
+    /// As [`Registry::check_open`], and keeps a registry that is open from having closed while the result lives. For
+    /// what calls the host, or takes over what is the host's.
+    pub fn open(&self) -> Result<Busy, ApiError> {
+        let busy = self.dispatcher.hold();
+        self.check_open()?;
+        Ok(busy)
+    }
+
     pub fn hooks(&self) -> HostHooks {
         self.hooks.read().clone()
     }
@@ -159,6 +168,7 @@ impl Registry {
 
     /// Asks a hook on this thread, now. For what is not part of an invocation.
     pub fn ask_now(&self, hook: &Hook, name: &str, context: Vec<u8>, looking: bool) -> Asked {
+        let _busy = self.open().ok()?;
         let label = Label { what: "hook", name: name.into(), phase: None };
         let (job, reply) = self.immediate(hook, label, context, looking);
         job.run_now();

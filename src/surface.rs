@@ -84,7 +84,7 @@ impl Surface {
 
     pub fn define_policy(&self, name: &[u8], hooks: PolicyHooks) -> Result<(), ApiError> {
         let _scope = enter();
-        self.engine.check_open()?;
+        let _busy = self.engine.open()?;
         let name = utf8(name)?;
         if !id::is_caller_id(name) {
             return Err(ApiError::new(
@@ -98,7 +98,7 @@ impl Surface {
     /// `paths` is a JSON array; a second call replaces the first.
     pub fn set_executor(&self, paths: &[u8], hook: Hook) -> Result<(), ApiError> {
         let _scope = enter();
-        self.engine.check_open()?;
+        let _busy = self.engine.open()?;
         let value = fields::document(paths, None)?;
         let wrong = || ApiError::at(Code::Argument, "", "Give a list of procedure paths here.");
         let paths: Option<HashSet<String>> =
@@ -181,7 +181,10 @@ impl Surface {
         let view = View::parse(context)?;
         self.look()?;
         let _scope = enter();
-        Ok(snapshot::take(&self.engine, &view))
+        let snapshot = snapshot::take(&self.engine, &view);
+        // What was not asked any more would read as hidden.
+        self.engine.check_open()?;
+        Ok(snapshot)
     }
 
     /// Why each capability is shown as it is. For developers.
@@ -189,7 +192,9 @@ impl Surface {
         let view = View::parse(context)?;
         self.look()?;
         let _scope = enter();
-        Ok(explain::explain(&self.engine, &view))
+        let explained = explain::explain(&self.engine, &view);
+        self.engine.check_open()?;
+        Ok(explained)
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -211,7 +216,7 @@ impl Surface {
 
     fn listen(&self, topic: Topic, hook: Hook) -> Result<Subscription, ApiError> {
         let _scope = enter();
-        self.engine.check_open()?;
+        let _busy = self.engine.open()?;
         let listener = self.engine.observer.subscribe(topic, hook)?;
         Ok(Subscription { engine: self.engine.clone(), listener })
     }

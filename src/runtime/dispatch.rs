@@ -73,6 +73,15 @@ impl Patience {
     }
 }
 
+/// See [`Dispatcher::hold`].
+pub struct Busy(Arc<Dispatcher>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        local::done(self.0.clone());
+    }
+}
+
 impl Dispatcher {
     pub fn new(pool: Arc<Pool>, pull: bool) -> Arc<Dispatcher> {
         Arc::new(Dispatcher {
@@ -136,14 +145,21 @@ impl Dispatcher {
         };
         if let Some(at_last) = at_last {
             let _scope = local::enter();
-            let dispatcher = self.clone();
             at_last();
             // Behind whatever `at_last` released.
-            local::later(move || {
-                dispatcher.idle.lock().closed = true;
-                dispatcher.changed.notify_all();
-            });
+            local::closed(self.clone());
         }
+    }
+
+    pub(super) fn closed(&self) {
+        self.idle.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Keeps the registry from being quiet, or closed, as long as the result lives.
+    pub fn hold(self: &Arc<Self>) -> Busy {
+        self.begin();
+        Busy(self.clone())
     }
 
     /// Waits until nothing is ready to run. `false` when patience ended first.

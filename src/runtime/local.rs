@@ -47,16 +47,19 @@ struct Local {
     /// Host code of the call that this thread is driving.
     own: RefCell<VecDeque<Job>>,
     released: RefCell<Vec<Released>>,
+    /// Registries that end, or go quiet, after the release that runs on this stack.
+    ending: RefCell<Vec<Arc<Dispatcher>>>,
     frames: RefCell<Vec<Frame>>,
     driving: Cell<u64>,
     role: Cell<Option<Role>>,
 }
 
 /// What waits for the end of the scope: a release of the host's, or the end of what kept the
-/// registry busy, which comes after what it released.
+/// registry busy, or of the registry, which comes after what it released.
 enum Released {
     Destroy(Box<dyn FnOnce() + Send>),
     Done(Arc<Dispatcher>),
+    Closed(Arc<Dispatcher>),
 }
 
 thread_local! {
@@ -76,6 +79,7 @@ impl Drop for End {
             local.hooks.take();
             local.own.take();
             local.released.take();
+            local.ending.take();
             local.frames.take();
         });
     }
@@ -89,6 +93,7 @@ impl Local {
             hooks: RefCell::new(VecDeque::new()),
             own: RefCell::new(VecDeque::new()),
             released: RefCell::new(Vec::new()),
+            ending: RefCell::new(Vec::new()),
             frames: RefCell::new(Vec::new()),
             driving: Cell::new(0),
             role: Cell::new(None),
@@ -138,6 +143,12 @@ impl Drop for Open {
 pub fn later(f: impl FnOnce() + Send + 'static) {
     let _scope = enter();
     LOCAL.with(|local| local.released.borrow_mut().push(Released::Destroy(Box::new(f))));
+}
+
+/// Ends `dispatcher`, after what it released is destroyed.
+pub(super) fn closed(dispatcher: Arc<Dispatcher>) {
+    let _scope = enter();
+    LOCAL.with(|local| local.released.borrow_mut().push(Released::Closed(dispatcher)));
 }
 
 /// Ends what kept `dispatcher` busy, after what it released is destroyed.
@@ -229,20 +240,33 @@ pub fn drain() {
         if released.is_empty() {
             return;
         }
-        let release = move || {
-            for released in released {
-                match released {
-                    Released::Destroy(destroy) => destroy(),
-                    Released::Done(dispatcher) => dispatcher.done(),
-                }
-            }
-        };
         match role() {
             // A destroy is host code, and the timer thread runs none.
-            Role::Timer => super::pool::run_on_worker(Box::new(release)),
-            _ => host_code(None, release),
+            Role::Timer => super::pool::run_on_worker(Box::new(|| release(released))),
+            _ => release(released),
         }
     }
+}
+
+/// Runs what was released, in order.
+fn release(released: Vec<Released>) {
+    let before = LOCAL.with(|local| {
+        let mut ending = local.ending.borrow_mut();
+        let before = ending.len();
+        ending.extend(released.iter().filter_map(|released| match released {
+            Released::Destroy(_) => None,
+            Released::Done(dispatcher) | Released::Closed(dispatcher) => Some(dispatcher.clone()),
+        }));
+        before
+    });
+    for released in released {
+        match released {
+            Released::Destroy(destroy) => host_code(None, destroy),
+            Released::Done(dispatcher) => dispatcher.done(),
+            Released::Closed(dispatcher) => dispatcher.closed(),
+        }
+    }
+    LOCAL.with(|local| local.ending.borrow_mut().truncate(before));
 }
 
 /// Runs host code: whatever it calls of ours starts with a stack frame of its own. Host code that
@@ -270,9 +294,10 @@ pub fn stacked_calls(dispatcher: &Arc<Dispatcher>) -> Vec<u64> {
     })
 }
 
-/// Whether host code of this registry is on this thread's stack.
+/// Whether host code that this registry waits for is on this thread's stack.
 pub fn inside(dispatcher: &Arc<Dispatcher>) -> bool {
-    any_frame(|frame| Arc::ptr_eq(&frame.dispatcher, dispatcher))
+    let ending = LOCAL.with(|local| local.ending.borrow().iter().any(|other| Arc::ptr_eq(other, dispatcher)));
+    ending || any_frame(|frame| Arc::ptr_eq(&frame.dispatcher, dispatcher))
 }
 
 /// Whether a hook that must not look at the surface is on this thread's stack.

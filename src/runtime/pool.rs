@@ -186,9 +186,9 @@ impl Pool {
 /// Runs one piece of host code, and then what follows from it for the same call.
 fn run(work: Work) {
     match work {
-        Work::Run(destroy) => {
+        Work::Run(release) => {
             let _scope = local::enter();
-            local::host_code(None, destroy);
+            release();
         }
         Work::Job(job) => run_call(job),
     }
@@ -208,9 +208,9 @@ pub fn run_call(job: Job) {
 }
 
 /// For host code that came up on the timer thread.
-pub(super) fn run_on_worker(destroy: Box<dyn FnOnce() + Send>) {
+pub(super) fn run_on_worker(release: Box<dyn FnOnce() + Send>) {
     if let Ok((pool, _)) = Pool::get(None) {
-        let _ = pool.send.send(Work::Run(destroy));
+        let _ = pool.send.send(Work::Run(release));
     }
 }
 

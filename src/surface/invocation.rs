@@ -27,7 +27,7 @@ impl Surface {
         on_result: Option<Hook>,
     ) -> Result<Invocation, ApiError> {
         let _scope = enter();
-        self.engine.check_open()?;
+        let _busy = self.engine.open()?;
         let caller = Caller::new(on_result);
         pipeline::invoke(&self.engine, self.engine.next_number(), request, options, &caller, Vec::new())?;
         Ok(Invocation { engine: self.engine.clone(), caller })
@@ -62,6 +62,7 @@ impl Surface {
         let driving = local::drive(number);
         let call = {
             let _scope = enter();
+            let _busy = engine.open()?;
             pipeline::invoke(engine, number, request, options, &caller, ancestors.clone())?
         };
         started(call.as_ref());

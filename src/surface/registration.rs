@@ -34,7 +34,7 @@ impl Surface {
     pub fn register(&self, definition: &[u8], bindings: Vec<Binding>) -> Result<Registration, ApiError> {
         let _scope = enter();
         let engine = &self.engine;
-        engine.check_open()?;
+        let _busy = engine.open()?;
         let value = fields::document(definition, None)?;
         let executor = engine.executor();
         let serves = executor.as_ref().map(|executor| |path: &str| executor.paths.contains(path));

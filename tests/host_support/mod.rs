@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 pub use serde_json::{Value, json};
 
 /// Longer than anything here takes: who waits so long hangs.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The same, for functions of the library.
-pub const PATIENCE_MS: i64 = 60_000;
+pub const PATIENCE_MS: i64 = 30_000;
 
 /// A number that threads wait for.
 #[derive(Default)]
@@ -345,9 +345,8 @@ pub fn registry(config: Value, hooks: Option<&as_hooks_host>) -> as_registry {
 pub fn try_registry(config: Value, hooks: Option<&as_hooks_host>) -> Result<as_registry, (as_code, Value)> {
     let (config, mut out, mut err) = (config.to_string(), 0, as_blob::default());
     // SAFETY: whole texts, tables, outputs of our own; so everywhere below.
-    let code = unsafe {
-        as_registry_new(config.as_ptr(), config.len(), hooks.map_or(null(), |h| h as _), &mut out, &mut err)
-    };
+    let code =
+        unsafe { as_registry_new(config.as_ptr(), config.len(), hooks.map_or(null(), |h| h as _), &mut out, &mut err) };
     if code == AS_OK { Ok(out) } else { Err((code, take(&mut err))) }
 }
 
@@ -360,8 +359,7 @@ pub fn register(registry: as_registry, definition: Value, bindings: &[as_binding
 pub fn try_register(registry: as_registry, definition: Value, bindings: &[as_binding]) -> (as_code, as_registration) {
     let (definition, mut out) = (definition.to_string(), 0);
     let (at, len) = (definition.as_ptr(), definition.len());
-    let code =
-        unsafe { as_register(registry, at, len, bindings.as_ptr(), bindings.len(), &mut out, null_mut()) };
+    let code = unsafe { as_register(registry, at, len, bindings.as_ptr(), bindings.len(), &mut out, null_mut()) };
     (code, out)
 }
 
