@@ -129,7 +129,7 @@ fn no_abort_is_told_of_a_call_that_has_settled() {
     let surface = surface(json!({}), HostHooks::default());
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
-    let notice = Mutex::new(Some(hook(move |_, _| drop(count.fetch_add(1, Ordering::SeqCst)))));
+    let notice = Mutex::new(Some(hook(move |_, _| _ = count.fetch_add(1, Ordering::SeqCst))));
     let answers = hook(move |reply, _| {
         reply.unwrap().json(b"1").unwrap();
         reply.unwrap().on_abort(notice.lock().unwrap().take().unwrap()).unwrap();
@@ -184,5 +184,35 @@ fn an_unused_approval_is_not_pushed_out_by_what_was_denied() {
     let request = json!({"capabilityId": "view:disk.wipe", "confirmationId": approved});
     let ran = surface.invoke_wait(request.to_string().as_bytes(), b"").unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&ran).unwrap()["status"], "ok");
+    surface.close(-1).unwrap();
+}
+
+/// AS-EVT-001: a slow listener is told what it lost, in its place in the order, as an entry with `seq` and `at` like
+/// every other.
+#[test]
+fn what_a_slow_listener_lost_is_told_in_its_place() {
+    let surface = surface(json!({"limits": {"maxEventBacklog": 2}}), HostHooks::default());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (events, wait) = (seen.clone(), Mutex::new(wait));
+    let listener = hook(move |_, event| {
+        if events.lock().unwrap().is_empty() {
+            let _ = wait.lock().unwrap().recv();
+        }
+        let event: Value = serde_json::from_slice(event).unwrap();
+        assert_eq!(event["at"], "2026-01-01T00:00:00.000Z");
+        let lost = event.get("lost").map(|lost| (event["type"].clone(), lost.clone()));
+        events.lock().unwrap().push((event["seq"].as_u64().unwrap(), lost));
+    });
+    let _subscription = surface.subscribe(listener).unwrap();
+    let call = || surface.invoke_wait(br#"{"capabilityId": "view:no.thing"}"#, b"").unwrap();
+    // Each makes two events: one is out, two wait, three find no room.
+    (0..3).for_each(|_| drop(call()));
+    go.send(()).unwrap();
+    surface.quiesce(-1).unwrap();
+    call();
+    surface.quiesce(-1).unwrap();
+    let lost = Some((json!("events-lost"), json!(3)));
+    assert_eq!(*seen.lock().unwrap(), [(1, None), (2, None), (3, None), (6, lost), (7, None), (8, None)]);
     surface.close(-1).unwrap();
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::model::time::{self, UnixMs};
 use crate::model::writer::ObjectWriter;
 use crate::runtime::job::{Job, Label};
 use crate::runtime::{Dispatcher, Hook};
@@ -19,24 +20,39 @@ pub struct Listener {
 struct State {
     /// `None` once closed.
     hook: Option<Hook>,
-    backlog: VecDeque<(&'static str, Arc<[u8]>)>,
+    /// Documents, at most `max_backlog`, and the losses between them.
+    backlog: VecDeque<Entry>,
+    documents: usize,
     /// One delivery is out.
     telling: bool,
-    lost: u64,
+}
+
+enum Entry {
+    Document { kind: &'static str, text: Arc<[u8]> },
+    Lost(Lost),
+}
+
+/// What found no room, one after the other: how many, and the last of them.
+struct Lost {
+    count: u64,
+    last: Stamp,
+}
+
+/// When an entry was made, and its number where its kind has numbers.
+#[derive(Clone, Copy)]
+pub struct Stamp {
+    pub seq: Option<u64>,
+    pub at: UnixMs,
 }
 
 impl Listener {
     pub fn new(dispatcher: &Arc<Dispatcher>, what: &'static str, hook: Hook, max_backlog: usize) -> Arc<Listener> {
-        Arc::new(Listener {
-            dispatcher: dispatcher.clone(),
-            what,
-            max_backlog,
-            state: Mutex::new(State { hook: Some(hook), backlog: VecDeque::new(), telling: false, lost: 0 }),
-        })
+        let state = State { hook: Some(hook), backlog: VecDeque::new(), documents: 0, telling: false };
+        Arc::new(Listener { dispatcher: dispatcher.clone(), what, max_backlog, state: Mutex::new(state) })
     }
 
-    /// Queues one document. A full backlog loses it; the loss is counted, and told next.
-    pub fn push(self: &Arc<Self>, kind: &'static str, text: Arc<[u8]>) {
+    /// Queues one document. A full backlog loses it; the loss is counted, and told in its place.
+    pub fn push(self: &Arc<Self>, kind: &'static str, stamp: Stamp, text: Arc<[u8]>) {
         let job = {
             let mut state = self.state.lock();
             if state.hook.is_none() {
@@ -44,12 +60,13 @@ impl Listener {
             }
             if kind == "surface-changed" {
                 // Coalesced: the newest version says all that the older ones would.
-                state.backlog.retain(|(queued, _)| *queued != kind);
+                state.forget(kind);
             }
-            if state.backlog.len() >= self.max_backlog {
-                state.lost += 1;
+            if state.documents < self.max_backlog {
+                state.documents += 1;
+                state.backlog.push_back(Entry::Document { kind, text });
             } else {
-                state.backlog.push_back((kind, text));
+                state.lose(stamp);
             }
             if state.telling { None } else { self.next(&mut state) }
         };
@@ -69,21 +86,15 @@ impl Listener {
     /// The next delivery, if there is one; marks it as out.
     fn next(self: &Arc<Self>, state: &mut State) -> Option<Job> {
         let hook = state.hook.clone()?;
-        let text = match state.backlog.pop_front() {
-            Some((_, text)) => text.to_vec(),
-            // All that was kept has been told; now the loss.
-            None if state.lost > 0 => {
-                let mut out = ObjectWriter::new();
-                out.string("type", "events-lost");
-                out.number("lost", std::mem::take(&mut state.lost) as i64);
-                out.into_bytes()
+        let next = state.backlog.pop_front();
+        state.telling = next.is_some();
+        let text = match next? {
+            Entry::Document { text, .. } => {
+                state.documents -= 1;
+                text.to_vec()
             }
-            None => {
-                state.telling = false;
-                return None;
-            }
+            Entry::Lost(lost) => lost.render(),
         };
-        state.telling = true;
         let label = Label { what: self.what, name: self.what.into(), phase: None };
         let mut job = Job::new(&self.dispatcher, hook, label, text);
         let listener = self.clone();
@@ -96,5 +107,32 @@ impl Listener {
         if let Some(job) = job {
             self.dispatcher.submit(job);
         }
+    }
+}
+
+impl State {
+    fn forget(&mut self, unwanted: &str) {
+        self.backlog.retain(|entry| !matches!(entry, Entry::Document { kind, .. } if *kind == unwanted));
+        self.documents = self.backlog.iter().filter(|entry| matches!(entry, Entry::Document { .. })).count();
+    }
+
+    fn lose(&mut self, last: Stamp) {
+        match self.backlog.back_mut() {
+            Some(Entry::Lost(lost)) => *lost = Lost { count: lost.count + 1, last },
+            _ => self.backlog.push_back(Entry::Lost(Lost { count: 1, last })),
+        }
+    }
+}
+
+impl Lost {
+    fn render(&self) -> Vec<u8> {
+        let mut out = ObjectWriter::new();
+        if let Some(seq) = self.last.seq {
+            out.number("seq", seq as i64);
+        }
+        out.string("at", &time::format(self.last.at));
+        out.string("type", "events-lost");
+        out.number("lost", self.count as i64);
+        out.into_bytes()
     }
 }

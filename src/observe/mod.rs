@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 pub use audit::{Entry, Measures};
 pub use listener::Listener;
+use listener::Stamp;
 
 use crate::model::config::AuditSink;
 use crate::model::time::{self, UnixMs};
@@ -134,21 +135,13 @@ impl Observer {
         if !events.listeners.iter().any(|(wants, _)| hears(*wants)) {
             return;
         }
-        let text: Arc<[u8]> = self.document(events.seq, self.clock.unix(), kind, write).into();
+        let stamp = Stamp { seq: Some(events.seq), at: self.clock.unix() };
+        let text: Arc<[u8]> = document(events.seq, stamp.at, kind, write).into();
         for (wants, listener) in &events.listeners {
             if hears(*wants) {
-                listener.push(kind, text.clone());
+                listener.push(kind, stamp, text.clone());
             }
         }
-    }
-
-    fn document(&self, seq: u64, at: UnixMs, kind: &str, write: impl FnOnce(&mut ObjectWriter)) -> Vec<u8> {
-        let mut out = ObjectWriter::new();
-        out.number("seq", seq as i64);
-        out.string("at", &time::format(at));
-        out.string("type", kind);
-        write(&mut out);
-        out.into_bytes()
     }
 
     pub fn subscribe(&self, topic: Topic, hook: Hook) -> Result<Arc<Listener>, ApiError> {
@@ -183,7 +176,8 @@ impl Observer {
                 failure = file.write(text.as_bytes());
             }
             if let Some(callback) = &audit.callback {
-                callback.push(entry.kind, text.into_bytes().into());
+                let stamp = Stamp { seq: Some(entry.seq), at: entry.at };
+                callback.push(entry.kind, stamp, text.into_bytes().into());
             }
         }
         if audit.capacity > 0 {
@@ -215,11 +209,12 @@ impl Observer {
     pub fn log_with(&self, level: &str, message: &str, write: impl FnOnce(&mut ObjectWriter)) {
         let Some(log) = &self.log else { return };
         let mut out = ObjectWriter::new();
-        out.string("at", &time::format(self.clock.unix()));
+        let stamp = Stamp { seq: None, at: self.clock.unix() };
+        out.string("at", &time::format(stamp.at));
         out.string("level", level);
         out.string("message", message);
         write(&mut out);
-        log.push("log", out.into_bytes().into());
+        log.push("log", stamp, out.into_bytes().into());
     }
 
     /// No new listeners; what is in the backlogs is still delivered.
@@ -235,4 +230,13 @@ impl Observer {
             listener.close();
         }
     }
+}
+
+fn document(seq: u64, at: UnixMs, kind: &str, write: impl FnOnce(&mut ObjectWriter)) -> Vec<u8> {
+    let mut out = ObjectWriter::new();
+    out.number("seq", seq as i64);
+    out.string("at", &time::format(at));
+    out.string("type", kind);
+    write(&mut out);
+    out.into_bytes()
 }
