@@ -168,12 +168,12 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
         out.optional_string("code", code.map(|code| code.name()));
         out.number("durationMs", (now - call.started) as i64);
     });
+    // Before anyone has the result: who calls again at once finds the places free.
     engine.land(&call);
+    flight.slot.take();
     for caller in callers {
         caller.settle(&engine, result.clone());
     }
-    // Only now may the next in line begin.
-    flight.slot.take();
 }
 
 fn render(flight: &Flight, outcome: &Outcome, version: u64) -> Vec<u8> {
