@@ -163,13 +163,13 @@ def _index(fields: Object) -> int:
 
 def _invoke(host: Host, fields: Object) -> int:
     options = data(_some_of(fields, "consumer", "timeoutMs", "deadlineMs"))
-    return _started(host, fields, lambda target: abi.invoke(host.registry, data(fields.get("request")), options, target))
+    return _started(host, fields, lambda target: abi.invoke(host.registry, data(fields.get("request")), options, target, host.pump is not None))
 
 
 def _call(host: Host, fields: Object) -> int:
     toolset = _toolset_handle(host, fields)
     call = data(_some_of(fields, "name", "input", "toolCallId"))
-    return _started(host, fields, lambda target: abi.toolset_call(toolset, call, target))
+    return _started(host, fields, lambda target: abi.toolset_call(toolset, call, target, host.pump is not None))
 
 
 def _started(host: Host, fields: Object, start: Callable[[Any], int]) -> int:
