@@ -7,6 +7,8 @@ mod registration;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::catalog::explain;
 use crate::catalog::snapshot::{self, View};
 use crate::confirm::Decision;
@@ -101,14 +103,15 @@ impl Surface {
         let _busy = self.engine.open()?;
         let value = fields::document(paths, None)?;
         let wrong = || ApiError::at(Code::Argument, "", "Give a list of procedure paths here.");
-        let paths: Option<HashSet<String>> =
-            value.as_array().ok_or_else(wrong)?.iter().map(|path| path.as_str().map(String::from)).collect();
-        let paths = paths.ok_or_else(wrong)?;
-        if let Some(bad) = paths.iter().find(|path| !id::is_capability_id(&id::domain_id(path))) {
-            let message = format!("A procedure path is 1 to {} bytes.", id::MAX_ID - "domain:".len());
-            let at = value.as_array().and_then(|list| list.iter().position(|path| path.as_str() == Some(bad)));
-            return Err(ApiError::at(Code::Argument, format!("/{}", at.unwrap_or_default()), message));
-        }
+        let read = |(index, path): (usize, &Value)| {
+            let path = path.as_str().filter(|path| id::is_capability_id(&id::domain_id(path)));
+            path.map(String::from).ok_or_else(|| {
+                let message = format!("Give a text of 1 to {} bytes here.", id::MAX_ID - "domain:".len());
+                ApiError::at(Code::Argument, format!("/{index}"), message)
+            })
+        };
+        let paths =
+            value.as_array().ok_or_else(wrong)?.iter().enumerate().map(read).collect::<Result<HashSet<_>, _>>()?;
         self.engine.set_executor(Executor { paths: Arc::new(paths), hook });
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use agent_surface::model::{ApiError, Code};
 use agent_surface::runtime::{Hook, HostFn, Reply};
 use agent_surface::surface::{Binding, HostHooks, Invocation, PolicyHooks, Surface};
 use serde_json::{Value, json};
@@ -214,5 +215,29 @@ fn what_a_slow_listener_lost_is_told_in_its_place() {
     surface.quiesce(-1).unwrap();
     let lost = Some((json!("events-lost"), json!(3)));
     assert_eq!(*seen.lock().unwrap(), [(1, None), (2, None), (3, None), (6, lost), (7, None), (8, None)]);
+    surface.close(-1).unwrap();
+}
+
+/// The reason says what a definition did wrong; the code of a bound of the registry is that of a bound.
+#[test]
+fn refusals_say_what_and_where() {
+    let surface = surface(json!({"limits": {"maxRegistrations": 1}}), HostHooks::default());
+    let definition = |component: &str| {
+        let action = json!({"description": "D", "effect": "local-state", "input": {"type": "object"}});
+        json!({"type": component, "description": "D", "actions": {"open": action}}).to_string()
+    };
+    let bind = || handler("open", hook(|_, _| {}));
+    let door = surface.register(definition("door").as_bytes(), bind()).unwrap();
+    let twice = || bind().into_iter().chain(bind()).collect();
+    let told = |error: ApiError| (error.code, error.reason, error.path);
+
+    let full = surface.register(definition("gate").as_bytes(), bind()).err().unwrap();
+    assert_eq!(told(full), (Code::Limit, Some("LIMIT_EXCEEDED"), None));
+    let two = Some("/actions/open".into());
+    let refused = surface.register(definition("gate").as_bytes(), twice()).err().unwrap();
+    assert_eq!(told(refused), (Code::Definition, Some("INVALID_DEFINITION"), two.clone()));
+    assert_eq!(told(door.rebind(twice()).err().unwrap()), (Code::Definition, Some("INVALID_DEFINITION"), two));
+    let paths = surface.set_executor(br#"["a", 1]"#, hook(|_, _| {})).err().unwrap();
+    assert_eq!(told(paths), (Code::Argument, None, Some("/1".into())));
     surface.close(-1).unwrap();
 }

@@ -2,7 +2,7 @@
 //! and the handlers are live (AS-LIFE-002).
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -144,7 +144,7 @@ impl Registration {
     }
 
     /// Swaps the functions of some capabilities; `None` once the registration is over.
-    pub fn rebind(&self, swaps: Vec<(usize, CapabilityHooks)>) -> Option<Vec<Arc<CapabilityHooks>>> {
+    pub fn rebind(&self, swaps: BTreeMap<usize, CapabilityHooks>) -> Option<Vec<Arc<CapabilityHooks>>> {
         let mut live = self.live.lock();
         if live.status != Status::Active {
             return None;

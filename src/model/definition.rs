@@ -1,6 +1,8 @@
 //! Component definitions (section 3): read strictly, checked in the order the specification gives,
 //! with the place of the first error.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -208,7 +210,8 @@ impl Definition {
         if self.parent.as_ref().is_some_and(|parent| parent.is_empty() || parent.len() > id::MAX_ID) {
             return bad("/parent", "Give 1 to 128 bytes here.");
         }
-        for (index, capability) in self.capabilities.iter().enumerate() {
+        let mut ids = HashSet::new();
+        for capability in &self.capabilities {
             let named = capability.kind == Kind::Procedure || id::is_capability_name(&capability.name);
             if !named || !id::is_capability_id(&capability.id) {
                 let path = match capability.kind {
@@ -217,7 +220,7 @@ impl Definition {
                 };
                 return bad(&path, "This is not a valid capability name or path, or the whole id is over 128 bytes.");
             }
-            if self.capabilities[..index].iter().any(|other| other.id == capability.id) {
+            if !ids.insert(capability.id.as_str()) {
                 return Err(ApiError::definition(
                     DUPLICATE_CAPABILITY,
                     &*capability.pointer,

@@ -1,11 +1,12 @@
 //! Registering components, and what can be done with one that is registered.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Surface;
-use crate::catalog::{self, Admitted, CapabilityHooks, Status, Target};
+use crate::catalog::{self, Admitted, CapabilityHooks, Status};
 use crate::model::config::SuffixPolicy;
 use crate::model::definition::{
     Capability, DUPLICATE_CAPABILITY, Definition, INVALID_DEFINITION, Kind, LIMIT_EXCEEDED, Patch,
@@ -133,7 +134,8 @@ impl Registration {
             }
             Admitted::Full => {
                 let max = engine.limits().max_registrations;
-                Err(ApiError::definition(LIMIT_EXCEEDED, "", format!("A registry has at most {max} registrations.")))
+                let full = ApiError::new(Code::Limit, format!("A registry has at most {max} registrations."));
+                Err(ApiError { reason: Some(LIMIT_EXCEEDED), ..full })
             }
         }
     }
@@ -213,27 +215,15 @@ impl Registration {
     /// Swaps the host's functions of the capabilities that the bindings name.
     pub fn rebind(&self, bindings: Vec<Binding>) -> Result<(), ApiError> {
         let _scope = enter();
-        let mut swaps = Vec::new();
+        let mut swaps = BTreeMap::new();
         for binding in bindings {
-            let name = binding.name.clone();
-            let index = self.inner.find(&name).ok_or_else(|| {
-                ApiError::definition(
-                    INVALID_DEFINITION,
-                    "",
-                    format!("A binding names \"{}\", which is not defined.", shown(&name)),
-                )
-            })?;
-            let capability = Target { registration: self.inner.clone(), index };
-            let hooks = check_binding(capability.capability(), binding)?;
-            let lacks = match capability.capability().kind {
-                Kind::Procedure => !capability.capability().bound_fields.is_empty() && hooks.bind.is_none(),
-                _ => hooks.handler.is_none(),
-            };
-            if lacks {
-                let message = format!("The binding of \"{}\" lacks the function it needs.", shown(&name));
-                return Err(ApiError::definition(INVALID_DEFINITION, &*capability.capability().pointer, message));
+            let index = self.inner.find(&binding.name).ok_or_else(|| names_nothing(&binding.name))?;
+            let capability = &self.inner.definition.capabilities[index];
+            let hooks = check_binding(capability, binding)?;
+            check_needs(capability, &hooks)?;
+            if swaps.insert(index, hooks).is_some() {
+                return Err(named_twice(capability));
             }
-            swaps.push((index, hooks));
         }
         self.inner.rebind(swaps).map(drop).ok_or_else(over)
     }
@@ -273,42 +263,40 @@ fn over() -> ApiError {
 /// Puts the host's functions where the definition has their capabilities.
 fn match_bindings(capabilities: &[Capability], bindings: Vec<Binding>) -> Result<Vec<Arc<CapabilityHooks>>, ApiError> {
     let mut hooks: Vec<Option<CapabilityHooks>> = capabilities.iter().map(|_| None).collect();
+    let names = capabilities.iter().enumerate().map(|(index, capability)| (capability.binding_name(), index));
+    let names: HashMap<&str, usize> = names.collect();
     for binding in bindings {
-        let index = capabilities.iter().position(|capability| capability.binding_name() == binding.name);
-        let index = index.ok_or_else(|| {
-            ApiError::definition(
-                INVALID_DEFINITION,
-                "",
-                format!("A binding names \"{}\", which is not defined.", shown(&binding.name)),
-            )
-        })?;
+        let index = *names.get(&*binding.name).ok_or_else(|| names_nothing(&binding.name))?;
         if hooks[index].is_some() {
-            return Err(ApiError::definition(
-                INVALID_DEFINITION,
-                &*capabilities[index].pointer,
-                "Two bindings name this.",
-            ));
+            return Err(named_twice(&capabilities[index]));
         }
         hooks[index] = Some(check_binding(&capabilities[index], binding)?);
     }
-    capabilities
-        .iter()
-        .zip(hooks)
-        .map(|(capability, hooks)| {
-            let missing = |what: &str| {
-                Err(ApiError::definition(INVALID_DEFINITION, &*capability.pointer, format!("Bind a {what} for this.")))
-            };
-            let hooks = hooks.unwrap_or_default();
-            match capability.kind {
-                Kind::Procedure if !capability.bound_fields.is_empty() && hooks.bind.is_none() => {
-                    missing("\"bind\" function")
-                }
-                Kind::Procedure => Ok(Arc::new(hooks)),
-                _ if hooks.handler.is_none() => missing("handler"),
-                _ => Ok(Arc::new(hooks)),
-            }
-        })
-        .collect()
+    let checked = |(capability, hooks): (&Capability, Option<CapabilityHooks>)| {
+        let hooks = hooks.unwrap_or_default();
+        check_needs(capability, &hooks).map(|()| Arc::new(hooks))
+    };
+    capabilities.iter().zip(hooks).map(checked).collect()
+}
+
+/// Refuses a capability without the function that it cannot do without.
+fn check_needs(capability: &Capability, hooks: &CapabilityHooks) -> Result<(), ApiError> {
+    let missing = match capability.kind {
+        Kind::Procedure if !capability.bound_fields.is_empty() && hooks.bind.is_none() => "\"bind\" function",
+        Kind::Procedure => return Ok(()),
+        _ if hooks.handler.is_none() => "handler",
+        _ => return Ok(()),
+    };
+    Err(ApiError::definition(INVALID_DEFINITION, &*capability.pointer, format!("Bind a {missing} for this.")))
+}
+
+fn names_nothing(name: &str) -> ApiError {
+    let message = format!("A binding names \"{}\", which is not defined.", shown(name));
+    ApiError::definition(INVALID_DEFINITION, "", message)
+}
+
+fn named_twice(capability: &Capability) -> ApiError {
+    ApiError::definition(INVALID_DEFINITION, &*capability.pointer, "Two bindings name this.")
 }
 
 /// Refuses a function that its capability would never call.
