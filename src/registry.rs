@@ -68,7 +68,7 @@ impl Registry {
         let random = Random::new(config.id_seed)
             .ok_or_else(|| ApiError::new(Code::Limit, "The system gives no randomness for ids."))?;
         let pull = config.dispatch == crate::model::config::DispatchConfig::Pull;
-        let dispatcher = Dispatcher::new(pool, pull);
+        let dispatcher = Dispatcher::new(pool, pull, config.limits.policy_timeout_ms);
         let limits = &config.limits;
         let bounds = (limits.max_event_backlog as usize, limits.audit_capacity as usize);
         let observer =

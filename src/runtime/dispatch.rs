@@ -1,5 +1,6 @@
 //! How one registry's host is called, and whether anything of it is still going on.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,8 +22,12 @@ pub struct Dispatcher {
     watched: AtomicBool,
     idle: Mutex<Idle>,
     changed: Condvar,
-    /// Workers whose callback outlived its call.
+    /// Workers whose callback outlived its call, or hangs where no call waits for it.
     stuck: AtomicUsize,
+    /// Host code that waits until fewer are stuck. At most what was admitted before.
+    parked: Mutex<VecDeque<Job>>,
+    /// How long a callback that no call waits for may run before its worker counts as stuck.
+    patience_ms: u64,
 }
 
 #[derive(Default)]
@@ -83,7 +88,7 @@ impl Drop for Busy {
 }
 
 impl Dispatcher {
-    pub fn new(pool: Arc<Pool>, pull: bool) -> Arc<Dispatcher> {
+    pub fn new(pool: Arc<Pool>, pull: bool, patience_ms: u64) -> Arc<Dispatcher> {
         Arc::new(Dispatcher {
             pool,
             pull: pull.then(Pull::default),
@@ -92,6 +97,8 @@ impl Dispatcher {
             idle: Mutex::default(),
             changed: Condvar::new(),
             stuck: AtomicUsize::new(0),
+            parked: Mutex::default(),
+            patience_ms,
         })
     }
 
@@ -194,21 +201,45 @@ impl Dispatcher {
         self.pool.blocking(|| patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some())
     }
 
-    /// A callback on a worker outlived its call: another worker takes the place, up to a bound.
+    pub(super) fn patience_ms(&self) -> u64 {
+        self.patience_ms
+    }
+
+    /// A worker hangs in host code: another one takes its place, so that other registries go on. What bounds the
+    /// stand-ins is that past their number no host code of this registry is begun.
     pub(super) fn worker_stuck(&self) {
-        if self.stuck.fetch_add(1, Ordering::AcqRel) < self.pool.config().max_replacement_workers {
-            self.pool.add_worker();
-        }
+        self.stuck.fetch_add(1, Ordering::AcqRel);
+        self.pool.add_worker();
     }
 
     pub(super) fn worker_back(&self) {
-        if self.stuck.fetch_sub(1, Ordering::AcqRel) <= self.pool.config().max_replacement_workers {
-            self.pool.remove_worker();
+        self.stuck.fetch_sub(1, Ordering::AcqRel);
+        self.pool.remove_worker();
+        let ready = {
+            let mut parked = self.parked.lock();
+            if self.exhausted() { VecDeque::new() } else { std::mem::take(&mut *parked) }
+        };
+        for job in ready {
+            self.pool.send(job);
         }
     }
 
-    /// Callbacks that hang have used up the replacements: the registry takes no new calls.
+    /// Callbacks that hang have used up the stand-ins: the registry takes no new calls.
     pub fn exhausted(&self) -> bool {
         self.stuck.load(Ordering::Acquire) > self.pool.config().max_replacement_workers
+    }
+
+    /// Gives `job` back if a worker may run it; else it waits until workers are back.
+    pub(super) fn admit(&self, job: Job) -> Option<Job> {
+        if !self.exhausted() {
+            return Some(job);
+        }
+        let mut parked = self.parked.lock();
+        // Seen under the lock under which a worker that is back looks for what is parked.
+        if !self.exhausted() {
+            return Some(job);
+        }
+        parked.push_back(job);
+        None
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::dispatch::Dispatcher;
 use super::host::{Hook, Serial};
-use super::local::{self, Frame};
+use super::local::{self, Frame, Role};
 use super::reply::Reply;
 use crate::model::writer::ObjectWriter;
 
@@ -158,11 +158,20 @@ impl Job {
             }
             return;
         }
+        let desk = (local::role() == Role::Worker).then(|| local::desk(&self.dispatcher.pool));
         if let Some(reply) = reply {
-            reply.started(local::role(), &self.hook);
+            reply.started(desk.clone(), &self.hook);
+        }
+        // Inside other host code, the worker is where that is.
+        let desk = desk.filter(|_| local::depth() == 0);
+        if let Some(desk) = &desk {
+            desk.run(&self.dispatcher, reply);
         }
         let frame = Frame { dispatcher: self.dispatcher.clone(), call: self.call, serial, looking: self.looking };
         local::host_code(Some(frame), || self.hook.call(reply, &self.context, &self.extra));
+        if let Some(desk) = &desk {
+            desk.run(&self.dispatcher, None);
+        }
         if let Some(reply) = reply {
             reply.returned();
         }

@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use async_task::Runnable;
 
+use super::desk::Desk;
 use super::dispatch::Dispatcher;
 use super::host::Serial;
 use super::job::Job;
+use super::pool::Pool;
 
 /// Deepest nesting of host code that calls us that calls host code.
 pub const MAX_FRAMES: usize = 32;
@@ -44,8 +46,8 @@ struct Local {
     woken: RefCell<VecDeque<(Runnable, Arc<Dispatcher>)>>,
     /// Hooks of a pull registry that cannot be deferred: run here, at the end of the scope.
     hooks: RefCell<VecDeque<Job>>,
-    /// Host code of the call that this thread is driving.
-    own: RefCell<VecDeque<Job>>,
+    /// Where host code of the call that this thread is driving is kept, once it has driven one.
+    desk: RefCell<Option<(Arc<Pool>, Arc<Desk>)>>,
     released: RefCell<Vec<Released>>,
     /// Registries that end, or go quiet, after the release that runs on this stack.
     ending: RefCell<Vec<Arc<Dispatcher>>>,
@@ -56,10 +58,19 @@ struct Local {
 
 /// What waits for the end of the scope: a release of the host's, or the end of what kept the
 /// registry busy, or of the registry, which comes after what it released.
-enum Released {
+pub(super) enum Released {
     Destroy(Box<dyn FnOnce() + Send>),
     Done(Arc<Dispatcher>),
     Closed(Arc<Dispatcher>),
+}
+
+impl Released {
+    pub(super) fn dispatcher(&self) -> Option<&Arc<Dispatcher>> {
+        match self {
+            Released::Destroy(_) => None,
+            Released::Done(dispatcher) | Released::Closed(dispatcher) => Some(dispatcher),
+        }
+    }
 }
 
 thread_local! {
@@ -77,10 +88,12 @@ impl Drop for End {
         LOCAL.with(|local| {
             local.woken.take();
             local.hooks.take();
-            local.own.take();
             local.released.take();
             local.ending.take();
             local.frames.take();
+            if let Some((pool, desk)) = local.desk.take() {
+                pool.clear_away(&desk);
+            }
         });
     }
 }
@@ -91,7 +104,7 @@ impl Local {
             scopes: Cell::new(0),
             woken: RefCell::new(VecDeque::new()),
             hooks: RefCell::new(VecDeque::new()),
-            own: RefCell::new(VecDeque::new()),
+            desk: RefCell::new(None),
             released: RefCell::new(Vec::new()),
             ending: RefCell::new(Vec::new()),
             frames: RefCell::new(Vec::new()),
@@ -184,24 +197,33 @@ pub(super) fn push_hook(job: Job) {
     LOCAL.with(|local| local.hooks.borrow_mut().push_back(job));
 }
 
+/// This thread's desk at `pool`.
+pub(super) fn desk(pool: &Arc<Pool>) -> Arc<Desk> {
+    LOCAL.with(|local| {
+        let mut place = local.desk.borrow_mut();
+        match &*place {
+            Some((own, desk)) if Arc::ptr_eq(own, pool) => desk.clone(),
+            _ => place.insert((pool.clone(), pool.set_up())).1.clone(),
+        }
+    })
+}
+
 /// Keeps `job` on this thread when the thread is driving its call.
 pub(super) fn keep_own(job: Job) -> Option<Job> {
-    LOCAL.with(|local| {
-        if job.call == 0 || local.driving.get() != job.call {
-            return Some(job);
-        }
-        local.own.borrow_mut().push_back(job);
-        None
-    })
+    if job.call == 0 || LOCAL.with(|local| local.driving.get()) != job.call {
+        return Some(job);
+    }
+    let pool = job.dispatcher.pool.clone();
+    desk(&pool).keep(job);
+    // Should this thread not come round to it, another one will.
+    pool.watch();
+    None
 }
 
 /// The next host code of `call` that was kept for this thread.
 pub fn take_own(call: u64) -> Option<Job> {
-    LOCAL.with(|local| {
-        let mut own = local.own.borrow_mut();
-        let at = own.iter().position(|job| job.call == call)?;
-        own.remove(at)
-    })
+    let desk = LOCAL.with(|local| local.desk.borrow().as_ref().map(|(_, desk)| desk.clone()))?;
+    desk.take(call)
 }
 
 /// Marks this thread as driving `call` while the result lives.
@@ -242,21 +264,18 @@ pub fn drain() {
         }
         match role() {
             // A destroy is host code, and the timer thread runs none.
-            Role::Timer => super::pool::run_on_worker(Box::new(|| release(released))),
+            Role::Timer => super::pool::release_on_worker(released),
             _ => release(released),
         }
     }
 }
 
 /// Runs what was released, in order.
-fn release(released: Vec<Released>) {
+pub(super) fn release(released: Vec<Released>) {
     let before = LOCAL.with(|local| {
         let mut ending = local.ending.borrow_mut();
         let before = ending.len();
-        ending.extend(released.iter().filter_map(|released| match released {
-            Released::Destroy(_) => None,
-            Released::Done(dispatcher) | Released::Closed(dispatcher) => Some(dispatcher.clone()),
-        }));
+        ending.extend(released.iter().filter_map(Released::dispatcher).cloned());
         before
     });
     for released in released {
@@ -329,7 +348,7 @@ mod tests {
     /// after that one's poll, not inside it.
     #[test]
     fn no_poll_runs_inside_another() {
-        let dispatcher = Dispatcher::new(Pool::get(None).unwrap().0, false);
+        let dispatcher = Dispatcher::new(Pool::get(None).unwrap().0, false, 1000);
         let order = Arc::new(Mutex::new(Vec::new()));
         let (outer, seen) = (dispatcher.clone(), order.clone());
         let _scope = enter();

@@ -4,6 +4,7 @@
 //! the thread that waits (see [`pool`] and [`job`]), and neither ever happens under a lock.
 
 pub mod clock;
+mod desk;
 pub mod dispatch;
 pub mod host;
 pub mod job;

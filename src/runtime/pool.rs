@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
@@ -10,14 +11,18 @@ use once_cell::race::OnceBox;
 use parking_lot::Mutex;
 
 use super::clock;
+use super::desk::Desk;
 use super::job::Job;
-use super::local::{self, Role};
+use super::local::{self, Released, Role};
 use super::timer::Timers;
 use crate::model::config::PoolConfig;
 use crate::model::{ApiError, Code};
 
 /// Most threads that stand in for workers that wait, over all registries.
 const MAX_WORKERS: usize = 1024;
+
+/// How often to look at what the threads do while something waits for them, in milliseconds.
+const LOOK_MS: clock::Instant = 10;
 
 pub struct Pool {
     config: PoolConfig,
@@ -27,6 +32,10 @@ pub struct Pool {
     origin: Instant,
     started: AtomicBool,
     workers: Mutex<Workers>,
+    /// One for each worker, and for each thread of the host that has driven a call.
+    desks: Mutex<Vec<Arc<Desk>>>,
+    /// A look at them is due.
+    watched: AtomicBool,
 }
 
 #[derive(Default)]
@@ -37,7 +46,7 @@ struct Workers {
 
 enum Work {
     Job(Job),
-    Run(Box<dyn FnOnce() + Send>),
+    Release(Vec<Released>),
 }
 
 /// One pool for each process: a forked child finds no thread of its parent's pool and makes its own.
@@ -80,6 +89,8 @@ impl Pool {
             origin: Instant::now(),
             started: AtomicBool::new(false),
             workers: Mutex::default(),
+            desks: Mutex::default(),
+            watched: AtomicBool::new(false),
         }
     }
 
@@ -112,9 +123,42 @@ impl Pool {
         self.workers.lock().live
     }
 
-    pub fn send(&self, job: Job) {
+    pub fn send(self: &Arc<Self>, job: Job) {
         // The receiver lives as long as the pool, so this cannot fail.
         let _ = self.send.send(Work::Job(job));
+        self.watch();
+    }
+
+    /// Has somebody look, soon, whether the threads get on.
+    pub(super) fn watch(self: &Arc<Self>) {
+        if !self.watched.load(Ordering::Relaxed) && !self.watched.swap(true, Ordering::AcqRel) {
+            self.timers.set(self.now() + LOOK_MS, Waker::from(Arc::new(Look(self.clone()))));
+        }
+    }
+
+    fn look(self: &Arc<Self>) {
+        self.watched.store(false, Ordering::Release);
+        let (desks, now) = (self.desks.lock().clone(), self.now());
+        let mut again = !self.receive.is_empty();
+        for desk in desks {
+            let seen = desk.look(now);
+            again |= seen.again;
+            seen.left.into_iter().for_each(|job| self.send(job));
+        }
+        if again {
+            self.watch();
+        }
+    }
+
+    pub(super) fn set_up(&self) -> Arc<Desk> {
+        let desk = Arc::<Desk>::default();
+        self.desks.lock().push(desk.clone());
+        desk
+    }
+
+    /// The thread of this desk is gone.
+    pub(super) fn clear_away(&self, desk: &Arc<Desk>) {
+        self.desks.lock().retain(|other| !Arc::ptr_eq(other, desk));
     }
 
     /// Waits without taking a worker away from the others.
@@ -156,11 +200,13 @@ impl Pool {
         spawned
     }
 
-    fn run_jobs(&self) {
+    fn run_jobs(self: &Arc<Self>) {
         local::set_role(Role::Worker);
+        let desk = local::desk(self);
         while let Ok(work) = self.receive.recv() {
             // A panic of ours ends the job, not the worker.
-            let _ = catch_unwind(AssertUnwindSafe(|| run(work)));
+            let _ = catch_unwind(AssertUnwindSafe(|| run(work, &desk)));
+            desk.rest();
             let mut workers = self.workers.lock();
             if workers.live > workers.wanted {
                 workers.live -= 1;
@@ -183,19 +229,34 @@ impl Pool {
     }
 }
 
+struct Look(Arc<Pool>);
+
+impl Wake for Look {
+    fn wake(self: Arc<Self>) {
+        self.0.look();
+    }
+}
+
 /// Runs one piece of host code, and then what follows from it for the same call.
-fn run(work: Work) {
+fn run(work: Work, desk: &Desk) {
     match work {
-        Work::Run(release) => {
+        Work::Release(released) => {
             let _scope = local::enter();
-            release();
+            if let Some(dispatcher) = released.iter().find_map(Released::dispatcher) {
+                desk.run(dispatcher, None);
+            }
+            local::release(released);
         }
-        Work::Job(job) => run_call(job),
+        Work::Job(job) => {
+            if let Some(job) = job.dispatcher.clone().admit(job) {
+                run_call(job);
+            }
+        }
     }
 }
 
 /// Runs `job` and every job of the same call that this thread gets as a consequence.
-pub fn run_call(job: Job) {
+fn run_call(job: Job) {
     let call = job.call;
     let _driving = local::drive(call);
     let mut next = Some(job);
@@ -208,9 +269,10 @@ pub fn run_call(job: Job) {
 }
 
 /// For host code that came up on the timer thread.
-pub(super) fn run_on_worker(release: Box<dyn FnOnce() + Send>) {
+pub(super) fn release_on_worker(released: Vec<Released>) {
     if let Ok((pool, _)) = Pool::get(None) {
-        let _ = pool.send.send(Work::Run(release));
+        let _ = pool.send.send(Work::Release(released));
+        pool.watch();
     }
 }
 

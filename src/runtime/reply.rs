@@ -7,10 +7,10 @@ use std::task::{Poll, Waker};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::desk::Desk;
 use super::dispatch::Dispatcher;
 use super::host::Hook;
 use super::job::Handed;
-use super::local::Role;
 use super::signal::Signal;
 use crate::json::{self, Bounds, JsonErrorKind};
 use crate::model::error::truncate;
@@ -81,10 +81,8 @@ struct State {
     stage: Stage,
     waker: Option<Waker>,
     deferred: bool,
-    /// Where the callback runs, while it does.
-    running: Option<Role>,
-    /// The callback outlived its call on a worker.
-    stuck: bool,
+    /// The worker that runs the callback, while it does.
+    running: Option<Arc<Desk>>,
     /// Kept until a handler that outlives its call has really ended.
     held: Option<Box<dyn Any + Send>>,
     /// The table that was asked, until it has answered or the call has gone on: it is not destroyed
@@ -117,7 +115,6 @@ impl Reply {
                 waker: None,
                 deferred: false,
                 running: None,
-                stuck: false,
                 held: None,
                 hook: None,
                 handed: None,
@@ -278,9 +275,9 @@ impl Reply {
 
     // What the thread that runs the callback does.
 
-    pub(super) fn started(&self, role: Role, hook: &Hook) {
+    pub(super) fn started(&self, worker: Option<Arc<Desk>>, hook: &Hook) {
         let mut state = self.state.lock();
-        state.running = Some(role);
+        state.running = worker;
         state.hook = Some(hook.clone());
     }
 
@@ -294,18 +291,14 @@ impl Reply {
 
     /// The callback has returned.
     pub(super) fn returned(&self) {
-        let (stuck, unanswered) = {
+        let unanswered = {
             let mut state = self.state.lock();
             state.running = None;
-            let ended = !state.deferred && matches!(state.stage, Stage::Open | Stage::Left { told: false });
-            (std::mem::take(&mut state.stuck), ended)
+            !state.deferred && matches!(state.stage, Stage::Open | Stage::Left { told: false })
         };
         if unanswered {
             // Nobody is told: the callback that failed to answer is gone.
             let _ = self.give(Answer::Nothing);
-        }
-        if stuck {
-            self.dispatcher.worker_back();
         }
     }
 
@@ -352,21 +345,25 @@ impl Reply {
         None
     }
 
+    /// Whether an answer would still count.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state.lock().stage, Stage::Open)
+    }
+
     /// From now on an answer is late. One that was given stays.
     pub fn shut(&self) {
-        let (stuck, hook) = {
+        let (worker, hook) = {
             let mut state = self.state.lock();
             if !matches!(state.stage, Stage::Open) {
                 return;
             }
             state.stage = Stage::Left { told: false };
             state.waker = None;
-            state.stuck = state.running == Some(Role::Worker);
-            (state.stuck, state.hook.take())
+            (state.running.clone(), state.hook.take())
         };
         drop(hook);
-        if stuck {
-            self.dispatcher.worker_stuck();
+        if let Some(worker) = worker {
+            worker.hangs();
         }
     }
 

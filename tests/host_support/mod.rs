@@ -62,7 +62,9 @@ impl Gate {
 
     pub fn pass(&self) {
         self.entered.add();
-        self.opened.reach(1);
+        // Not for ever, should nobody open it; and no panic inside a callback.
+        let opened = self.opened.0.lock().unwrap();
+        drop(self.opened.1.wait_timeout_while(opened, 2 * PATIENCE, |opened| *opened == 0));
     }
 
     pub fn open(&self) {
