@@ -89,3 +89,13 @@ build/debug/header-alone: tests/c/header_twice.c $(C_HEADERS)
 	$(C11) -c -o $@.c.o $<
 	$(CXX17) -c -o $@.cpp.o $<
 	@touch $@
+
+# ---- recorded conversations ----------------------------------------------------------------------------------------------
+
+# replay [DIR=folder]: a table of what became of every call (examples/replay/replay.c says what the folder holds)
+.PHONY: replay
+replay: setup build/release/replay
+	@build/release/replay $(or $(DIR),examples/replay)
+
+build/release/replay: examples/replay/replay.c examples/json.c $(C_HEADERS) | library-release
+	$(C11) -o $@ $(filter %.c,$^) $(SHARED)
