@@ -1,7 +1,7 @@
 """A component: what an agent sees of one part of the application, put together by decorators.
 
 A component goes live with the next use of its surface (or `register()`), and from then on what it offers is frozen; what may
-change is whether it is available. `unregister()` takes it down, after which it may be added to and go live again.
+change is whether it is available. `unregister()` takes it down, after which it may be added to and registered again.
 """
 from __future__ import annotations
 
@@ -217,12 +217,19 @@ class Component:
     # ---- its life
 
     def register(self) -> Component:
-        """Goes live now. Raises DefinitionError where the runtime refuses the definition."""
+        """Goes live now, after those that were defined before it. Raises DefinitionError where the runtime refuses it."""
+        self._surface._live()
         self._surface._mount(self)
         return self
 
+    def _registration(self) -> int:
+        self._surface._live()
+        if not self.live:
+            raise RuntimeError(f"{self._definition['type']} has been taken down; register() it first")
+        return self._handle
+
     def unregister(self) -> None:
-        """Ends this life of the component: its calls are aborted. It may go live again, as a new registration."""
+        """Ends this life of the component: its calls are aborted. `register()` begins another, as a new registration."""
         if self.live:
             handle, self._handle = self._handle, 0
             abi.unregister(handle)
@@ -231,8 +238,7 @@ class Component:
     @property
     def info(self) -> Mapping[str, Any]:
         """`{registrationId, type, instanceId, status}`; status `rejected` where the surface did not take it."""
-        self.register()
-        info: Mapping[str, Any] = _json.loads(abi.registration_info(self._handle))
+        info: Mapping[str, Any] = _json.loads(abi.registration_info(self._registration()))
         return info
 
     @property
@@ -248,16 +254,15 @@ class Component:
         """Enables or disables the component, or says of capabilities, by name or path, whether they are available:
         `{"selectRows": True, "refresh": "Wait for the connection."}`, where a text is the reason why not.
         """
-        self.register()
+        registration = self._registration()
         patch = _json.without_none(enabled=enabled)
         if availability is not None:
             patch["availability"] = {name: _availability(value) for name, value in availability.items()}
-        abi.registration_update(self._handle, _json.dumps(patch))
+        abi.registration_update(registration, _json.dumps(patch))
 
     def invalidate(self) -> None:
         """Says that something the catalog shows has moved: a `when`, a note."""
-        self.register()
-        abi.registration_invalidate(self._handle)
+        abi.registration_invalidate(self._registration())
 
     def rebind(self, name: str, function: Function) -> None:
         """Swaps the function behind an observation or action; catalogs stay valid. It must fit the schemas as they are."""

@@ -131,14 +131,14 @@ class Surface:
                 self._serve(component._procedures)
             handle = abi.register(self._engine.registry, _json.dumps(component._definition), component._targets)
             component._handle = handle
+            if component in self._waiting:
+                self._waiting.remove(component)
+            self._components.append(component)
             registration = component.registration_id
             if component.status == "rejected":
                 log.warning("%r was not taken: see on_duplicate and on_register", component)
             for path, handler in component._procedures.items():
                 self._procedures[path][registration] = handler
-            self._components.append(component)
-            if component in self._waiting:
-                self._waiting.remove(component)
 
     def _serve(self, procedures: Mapping[str, Handler]) -> None:
         """Makes the executor serve these paths as well."""
@@ -155,9 +155,9 @@ class Surface:
         abi.executor_set(engine.registry, _json.dumps(list(by_path)), {"handler": execute})
 
     def _forget(self, component: Component) -> None:
-        if component in self._components:
-            self._components.remove(component)
-            self._waiting.append(component)
+        for components in (self._components, self._waiting):
+            if component in components:
+                components.remove(component)
 
     # ---- calls
 

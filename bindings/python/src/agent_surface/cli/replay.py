@@ -109,13 +109,15 @@ class Replay:
         entries = self.surface.audit_entries(self._audited)
         for entry in entries:
             self._audited = entry["seq"]
-            for one in played:
-                if one.result is None or entry.get("invocationId") != one.result.invocation_id:
-                    continue
-                if entry["type"] == "invocation-settled":
+            same = [one for one in played if one.result is not None and one.result.invocation_id == entry.get("invocationId")]
+            if entry["type"] == "invocation-settled":
+                for one in same:
                     one.queued_ms = max(one.queued_ms, int(entry.get("queueWaitMs", 0)))
-                elif entry["type"] in ("invocation-joined", "invocation-replayed"):
-                    one.again = entry["type"][len("invocation-") :]
+            elif entry["type"] in ("invocation-joined", "invocation-replayed"):
+                # The first of several is the one that ran.
+                joiner = next((one for one in reversed(same) if one.again is None), None)
+                if joiner is not None:
+                    joiner.again = entry["type"][len("invocation-") :]
 
     def _tell(self, one: Played) -> None:
         say, result = self.console.say, one.result
