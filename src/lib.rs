@@ -17,6 +17,7 @@ pub mod schema;
 mod admit;
 mod catalog;
 mod confirm;
+mod fault;
 mod observe;
 mod pipeline;
 mod policy;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 pub use summary::{Summary, compose};
 
+use crate::fault;
 use crate::model::error::{ErrorCode, Retry};
 use crate::model::fields::{self, Fields};
 use crate::model::time::{self, UnixMs};
@@ -486,7 +487,8 @@ impl Drop for Evidence {
         if let Some(record) = self.store.state.lock().records.get_mut(&self.id)
             && let State::Reserved { at, until } = record.state
         {
-            record.state = State::Approved { at, until };
+            let spends = fault::is("evidence-spent-unused");
+            record.state = if spends { State::Consumed } else { State::Approved { at, until } };
         }
         self.store.expire(&self.id);
     }

@@ -12,6 +12,7 @@ use super::engine::Engine;
 use super::envelope::{self, Envelope};
 use super::identity::Fingerprint;
 use crate::catalog::Target;
+use crate::fault;
 use crate::json;
 use crate::model::error::Retry;
 use crate::model::{ApiError, Code, ErrorCode, ErrorPayload, time};
@@ -283,8 +284,8 @@ impl Call {
             if state.result.is_some() || !state.callers.iter().any(|other| Arc::ptr_eq(other, caller)) {
                 return;
             }
-            let ends = takes_along && state.callers.len() == 1;
-            if !ends {
+            let ends = takes_along && (state.callers.len() == 1 || fault::is("join-cancels-all"));
+            if !ends && !fault::is("settled-twice") {
                 state.callers.retain(|other| !Arc::ptr_eq(other, caller));
             }
             ends
@@ -362,7 +363,13 @@ impl Late for Call {
             }
         }
         out.string("at", &time::format(engine.clock.unix()));
-        self.state.lock().late = Some(out.finish());
+        let late = out.finish();
+        let mut state = self.state.lock();
+        if fault::is("late-overwrites") {
+            state.result = Some(late.as_bytes().into());
+        }
+        state.late = Some(late);
+        drop(state);
         engine.observer.audit(entry);
     }
 }
@@ -436,12 +443,13 @@ impl Caller {
         // What it held is let go outside the lock.
         let (hook, timer, call, waker, _through) = {
             let mut state = self.state.lock();
-            if state.result.is_some() {
+            if state.result.is_some() && !fault::is("settled-twice") {
                 return;
             }
             state.result = Some(result.clone());
             let Waiting { on_result, timer, call, waker, through, .. } = &mut *state;
-            (on_result.take(), timer.take(), call.take(), waker.take(), through.take())
+            let hook = if fault::is("settled-twice") { on_result.clone() } else { on_result.take() };
+            (hook, timer.take(), call.take(), waker.take(), through.take())
         };
         self.changed.notify_all();
         if let Some(waker) = waker {

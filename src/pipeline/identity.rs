@@ -11,6 +11,7 @@ use serde_json::json;
 use super::call::{Call, Caller};
 use super::engine::{Engine, RETRY_AFTER_MS, Refused};
 use super::envelope::Envelope;
+use crate::fault;
 use crate::json;
 use crate::model::request::{Adapted, Options, Request};
 use crate::model::writer::ObjectWriter;
@@ -54,6 +55,13 @@ pub struct Dedupe {
 }
 
 type Key = (Arc<str>, Arc<str>);
+
+fn key(consumer_key: &Arc<str>, id: &Arc<str>) -> Key {
+    match fault::is("key-concatenated") {
+        true => (Arc::from(""), format!("{consumer_key}{id}").into()),
+        false => (consumer_key.clone(), id.clone()),
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -123,12 +131,12 @@ impl Dedupe {
 
     /// The call has settled; it stays as a record, or goes.
     pub fn settle(&self, call: &Call, recorded: bool, now: Instant) {
-        let key = (call.ids.consumer.key.clone(), call.ids.invocation_id.clone());
+        let key = key(&call.ids.consumer.key, &call.ids.invocation_id);
         let mut state = self.state.lock();
         let mut forgotten = state.expire(now);
         if recorded && self.size > 0 {
             state.keep(key, now.saturating_add(self.ttl_ms));
-            while state.settled.len() > self.size {
+            while state.settled.len() > self.size && !(fault::is("eviction-stops") && state.records.len() > state.settled.len()) {
                 forgotten.extend(state.forget_least_used());
             }
         } else {
@@ -139,7 +147,7 @@ impl Dedupe {
     }
 
     pub fn find(&self, consumer_key: &Arc<str>, id: &str, now: Instant) -> Option<Arc<Call>> {
-        let key = (consumer_key.clone(), Arc::from(id));
+        let key = key(consumer_key, &Arc::from(id));
         let mut state = self.state.lock();
         let expired = state.expire(now);
         let call = state.records.get(&key).map(|record| record.call.clone());
@@ -232,7 +240,7 @@ pub fn identify(
         refuse(engine, &ids, adapted, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
         return Ok(Identity::Answered);
     }
-    let key = (options.consumer.key.clone(), invocation_id);
+    let key = key(&options.consumer.key, &invocation_id);
     let admit = || {
         let call = Call::new(engine, number, ids.clone(), fingerprint, options.deadline_ms, caller.clone());
         admit(engine, call, caller)
@@ -282,8 +290,14 @@ pub fn identify(
 fn admit(engine: &Arc<Engine>, call: Arc<Call>, caller: &Arc<Caller>) -> Result<Arc<Call>, Refused> {
     engine.take_off(&call)?;
     caller.wait_for(&call);
-    engine.observer.emit(Topic::All, "invocation-started", |out| call.ids.write(&Bound::default(), out));
+    if !fault::is("started-after-settled") {
+        tell_started(engine, &call);
+    }
     Ok(call)
+}
+
+pub fn tell_started(engine: &Engine, call: &Call) {
+    engine.observer.emit(Topic::All, "invocation-started", |out| call.ids.write(&Bound::default(), out));
 }
 
 /// `sha256:` + hex of canonical `{capabilityId, input}`; `input` is canonical already.

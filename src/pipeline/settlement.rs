@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::envelope::{self, Envelope};
 use super::flight::Flight;
+use super::identity;
+use crate::fault;
 use crate::json as canon;
 use crate::model::policy::AuditLevel;
 use crate::model::writer::ObjectWriter;
@@ -168,6 +170,9 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
         out.optional_string("code", code.map(|code| code.name()));
         out.number("durationMs", (now - call.started) as i64);
     });
+    if fault::is("started-after-settled") {
+        identity::tell_started(&engine, &call);
+    }
     // Before anyone has the result: who calls again at once finds the places free.
     engine.land(&call);
     flight.slot.take();
