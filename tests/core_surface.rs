@@ -241,3 +241,30 @@ fn refusals_say_what_and_where() {
     assert_eq!(told(paths), (Code::Argument, None, Some("/1".into())));
     surface.close(-1).unwrap();
 }
+
+/// AS-CONC-011: what a handler answers after its call is audited, also where the record of the call is gone.
+#[test]
+fn a_late_answer_is_audited_also_when_its_call_is_forgotten() {
+    let surface = surface(json!({"limits": {"dedupeCacheSize": 0}}), HostHooks::default());
+    let (tell, begun) = std::sync::mpsc::channel();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (tell, wait) = (Mutex::new(tell), Mutex::new(wait));
+    let slow = hook(move |reply, _| {
+        tell.lock().unwrap().send(()).unwrap();
+        wait.lock().unwrap().recv().unwrap();
+        assert!(reply.unwrap().json(b"7").is_err());
+    });
+    let definition = json!({"type": "door", "description": "Door", "actions":
+        {"open": {"description": "D", "effect": "local-state", "input": {"type": "object"}}}});
+    let _door = surface.register(definition.to_string().as_bytes(), handler("open", slow)).unwrap();
+    let call = invoke(&surface, &json!({"capabilityId": "view:door.open", "invocationId": "x"}), &json!({}));
+    begun.recv().unwrap();
+    call.cancel().unwrap();
+    drop(call);
+    go.send(()).unwrap();
+    surface.quiesce(-1).unwrap();
+    let audit: Value = serde_json::from_str(&surface.audit_read(0).unwrap()).unwrap();
+    let late = audit.as_array().unwrap().iter().find(|entry| entry["type"] == "late-settlement").unwrap();
+    assert_eq!((&late["invocationId"], &late["status"]), (&json!("x"), &json!("ok")));
+    surface.close(-1).unwrap();
+}

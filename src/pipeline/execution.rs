@@ -14,7 +14,7 @@ use crate::model::ErrorPayload;
 use crate::model::definition::{Effect, Kind};
 use crate::model::error::Retry;
 use crate::runtime::job::{Job, Label};
-use crate::runtime::reply::{Late, Owed};
+use crate::runtime::reply::Owed;
 use crate::runtime::{Answer, Hook, Reply};
 
 /// A reserved approval, until the handler begins or the call ends without it, whichever is first: the
@@ -80,8 +80,7 @@ fn ask(
     let (call, clock) = (flight.call.clone(), engine.clock.clone());
     let bounds = engine.answer_bounds(engine.limits().max_output_bytes);
     let reply = Reply::new(&engine.dispatcher, Owed::Output, bounds, Some(call.signal.clone()));
-    let late: Arc<dyn Late> = call.clone();
-    reply.report_late_to(Arc::downgrade(&late));
+    reply.report_late_to(call.clone());
     call.keep_reply(&reply);
     let label = Label { what: "call", name: name.clone(), phase: None };
     let mut job = Job::new(&engine.dispatcher, hook.clone(), label, context);

@@ -1,7 +1,7 @@
 //! One owed answer: given once, by whoever is asked, from any thread, in time or late.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
 use parking_lot::Mutex;
@@ -71,7 +71,6 @@ pub struct Reply {
     bounds: Bounds,
     dispatcher: Arc<Dispatcher>,
     signal: Option<Arc<Signal>>,
-    late: OnceLock<Weak<dyn Late>>,
     state: Mutex<State>,
     /// The C handle, freed with this value.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
@@ -79,6 +78,9 @@ pub struct Reply {
 
 struct State {
     stage: Stage,
+    /// Told of an answer that comes after the call. Kept until there is an answer: a call that is
+    /// remembered nowhere else is still told.
+    late: Option<Arc<dyn Late>>,
     waker: Option<Waker>,
     deferred: bool,
     /// The worker that runs the callback, while it does.
@@ -109,8 +111,8 @@ impl Reply {
             bounds,
             dispatcher: dispatcher.clone(),
             signal,
-            late: OnceLock::new(),
             state: Mutex::new(State {
+                late: None,
                 stage: Stage::Open,
                 waker: None,
                 deferred: false,
@@ -242,7 +244,7 @@ impl Reply {
 
     fn give(&self, answer: Answer) -> Result<(), ApiError> {
         let mut state = self.state.lock();
-        let waker = state.waker.take();
+        let (waker, call) = (state.waker.take(), state.late.take());
         // What the answer ends is dropped outside the lock, and after the answer has taken effect.
         let ends = (state.handed.take(), state.hook.take(), state.held.take());
         let given = match state.stage {
@@ -255,7 +257,9 @@ impl Reply {
             Stage::Left { told: false } => {
                 state.stage = Stage::Left { told: true };
                 drop(state);
-                self.tell_late(answer);
+                if let Some(call) = &call {
+                    call.late(answer);
+                }
                 Err(late())
             }
             Stage::Answered(_) | Stage::Taken | Stage::Left { told: true } => {
@@ -263,14 +267,8 @@ impl Reply {
                 Err(settled())
             }
         };
-        drop(ends);
+        drop((ends, call));
         given
-    }
-
-    fn tell_late(&self, answer: Answer) {
-        if let Some(late) = self.late.get().and_then(Weak::upgrade) {
-            late.late(answer);
-        }
     }
 
     // What the thread that runs the callback does.
@@ -304,7 +302,12 @@ impl Reply {
 
     /// The job came too late to run at all.
     pub(super) fn skipped(&self) {
-        self.state.lock().stage = Stage::Left { told: true };
+        let call = {
+            let mut state = self.state.lock();
+            state.stage = Stage::Left { told: true };
+            state.late.take()
+        };
+        drop(call);
     }
 
     // What the call does.
@@ -368,8 +371,8 @@ impl Reply {
     }
 
     /// Whom to tell of an answer that comes after [`Reply::leave`]. Once.
-    pub fn report_late_to(&self, late: Weak<dyn Late>) {
-        let _ = self.late.set(late);
+    pub fn report_late_to(&self, call: Arc<dyn Late>) {
+        self.state.lock().late = Some(call);
     }
 
     /// Keeps `thing` until the handler has ended; gives it back where it has ended already.
