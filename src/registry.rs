@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::admit::Admission;
 use crate::catalog::Catalog;
@@ -14,6 +14,7 @@ use crate::json::Bounds;
 use crate::model::config::Config;
 use crate::model::{ApiError, Code, Limits};
 use crate::observe::Observer;
+use crate::policy::context::HostContext;
 use crate::policy::{Policies, RateTable};
 use crate::runtime::dispatch::Busy;
 use crate::runtime::job::{Job, Label};
@@ -190,13 +191,8 @@ impl Registry {
     }
 
     /// The host context as the snapshot sees it: an object, `{}` without one.
-    pub fn host_context_now(&self) -> Value {
-        let Some(hook) = self.context_hook() else { return json!({}) };
-        as_context(self.ask_now(&hook, "context", b"{}".to_vec(), true))
+    pub fn host_context_now(&self) -> HostContext {
+        let asked = self.context_hook().and_then(|hook| self.ask_now(&hook, "context", b"{}".to_vec(), true));
+        HostContext::of(asked)
     }
-}
-
-/// A host context is an object; anything else counts as a failed callback.
-pub fn as_context(asked: Asked) -> Value {
-    asked.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }

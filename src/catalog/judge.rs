@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Target;
 use crate::model::Consumer;
 use crate::model::policy::{BuiltIn, PolicyRef};
+use crate::policy::context::HostContext;
 use crate::policy::{self, Facts, Scope, Tally, Vote, context};
 use crate::registry::Registry;
 
@@ -19,7 +20,7 @@ pub const WHEN_ERROR: &str = "when-error";
 pub struct Look<'a> {
     pub registry: &'a Registry,
     pub consumer: &'a Consumer,
-    host: OnceCell<Value>,
+    host: OnceCell<HostContext>,
 }
 
 /// One policy's own vote.
@@ -44,7 +45,7 @@ impl<'a> Look<'a> {
         Look { registry, consumer, host: OnceCell::new() }
     }
 
-    pub fn host(&self) -> &Value {
+    pub fn host(&self) -> &HostContext {
         self.host.get_or_init(|| self.registry.host_context_now())
     }
 
@@ -90,7 +91,7 @@ impl<'a> Look<'a> {
 
     fn facts(&self, target: &'a Target) -> Facts<'_> {
         Facts {
-            host: self.host(),
+            host: &self.host().value,
             internal: &target.registration.definition.internal,
             environment: self.registry.config.environment,
         }

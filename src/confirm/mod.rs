@@ -202,7 +202,7 @@ impl Confirmations {
         self.state.lock().records.get(id).is_some_and(|record| {
             matches!(record.state, State::Approved { until, .. } if now < until)
                 && &*record.ask.ids.consumer.key == consumer_key
-                && record.ask.ids.capability_id == capability_id
+                && *record.ask.ids.capability_id == *capability_id
         })
     }
 

@@ -26,6 +26,8 @@ pub struct Entry {
     pub code: Option<&'static str>,
     pub output_digest: Option<Arc<str>>,
     pub measures: Option<Measures>,
+    /// The payload of a full audit, as JSON.
+    pub payload: Option<String>,
     /// What only this kind has.
     pub more: Vec<(&'static str, Value)>,
 }
@@ -42,6 +44,7 @@ impl Entry {
             code: None,
             output_digest: None,
             measures: None,
+            payload: None,
             more: Vec::new(),
         }
     }
@@ -74,6 +77,9 @@ impl Entry {
             out.number("durationMs", measures.duration_ms as i64);
             out.number("queueWaitMs", measures.queue_wait_ms as i64);
             out.number("executionMs", measures.execution_ms as i64);
+        }
+        if let Some(payload) = &self.payload {
+            out.raw("payload", payload.as_bytes());
         }
         for (name, value) in &self.more {
             out.value(name, value);

@@ -32,9 +32,9 @@ pub struct CallIds {
     pub invocation_id: Arc<str>,
     /// One an execution: the same in its joins and replays, new when an id is used again.
     pub attempt_id: String,
-    pub capability_id: String,
+    pub capability_id: Arc<str>,
     pub consumer: Arc<Consumer>,
-    pub issued_digest: String,
+    pub issued_digest: Arc<str>,
     pub traceparent: Option<String>,
 }
 

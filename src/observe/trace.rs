@@ -17,11 +17,11 @@ mod enabled {
         let span = tracing::info_span!(
             "execute_tool",
             gen_ai.operation.name = "execute_tool",
-            gen_ai.tool.name = ids.capability_id,
+            gen_ai.tool.name = &*ids.capability_id,
             gen_ai.tool.call.id = &*ids.invocation_id,
             agent_surface.attempt.id = ids.attempt_id,
             agent_surface.consumer.key = &*ids.consumer.key,
-            agent_surface.issued_digest = ids.issued_digest,
+            agent_surface.issued_digest = &*ids.issued_digest,
             agent_surface.request_digest = tracing::field::Empty,
             agent_surface.status = tracing::field::Empty,
             error.r#type = tracing::field::Empty,

@@ -1,5 +1,7 @@
 //! Phase 6, approval: policies that have seen the effective input, and the confirmation decision.
 
+use serde_json::Value;
+
 use super::authority;
 use super::envelope;
 use super::flight::{EffectiveInput, Flight};
@@ -23,9 +25,10 @@ pub async fn approve(
     flight: &mut Flight,
     target: &Target,
     input: &EffectiveInput,
+    value: Value,
 ) -> Result<Option<Evidence>, ErrorPayload> {
     flight.enter()?;
-    let wanted = ask_policies(flight, target, input).await?;
+    let wanted = ask_policies(flight, target, &value).await?;
     if !wanted.confirmation {
         return Ok(None);
     }
@@ -55,14 +58,14 @@ pub async fn approve(
         ids: flight.call.ids.clone(),
         bound: flight.call.bound(),
         effect: capability.effect.as_str(),
-        summary: confirm::compose(wanted.summary.as_ref(), &capability.description, &input.value),
-        input: (*input.value).clone(),
+        summary: confirm::compose(wanted.summary.as_ref(), &capability.description, &value),
+        input: value,
     };
     Err(engine.confirmations.request(ask, || engine.random.id("cnf_")))
 }
 
 /// The onion's way in, registry outermost. A denial comes before any question to a person.
-async fn ask_policies(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<Wanted, ErrorPayload> {
+async fn ask_policies(flight: &mut Flight, target: &Target, input: &Value) -> Result<Wanted, ErrorPayload> {
     let engine = flight.engine.clone();
     let capability = target.capability();
     let mut wanted = Wanted { confirmation: capability.confirmation == Confirmation::Required, summary: None };
@@ -70,7 +73,7 @@ async fn ask_policies(flight: &mut Flight, target: &Target, input: &EffectiveInp
         match link.policy {
             PolicyRef::BuiltIn(BuiltIn::Audit { level }) => flight.audit_at(*level),
             PolicyRef::BuiltIn(_) => {
-                if let Some(template) = policy::confirms(&link, capability.kind, &input.value) {
+                if let Some(template) = policy::confirms(&link, capability.kind, input) {
                     wanted.confirmation = true;
                     wanted.summary = wanted.summary.or(template.map(|text| Summary::Template(text.into())));
                 }
@@ -78,7 +81,8 @@ async fn ask_policies(flight: &mut Flight, target: &Target, input: &EffectiveInp
             PolicyRef::Host(name) => {
                 let hooks = engine.policies.get(name).ok_or_else(ErrorPayload::policy_failed)?;
                 let Some(hook) = &hooks.on_invoke else { continue };
-                let context = flight.policy_context(target).await?.into_bytes();
+                let host = flight.host().await?;
+                let context = flight.policy_context(target, &host);
                 match authority::decide(flight, hook, name, "onInvoke", context, true).await? {
                     Answer::Allow => {}
                     Answer::Confirm(text) => {

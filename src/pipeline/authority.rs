@@ -56,8 +56,11 @@ pub async fn is_hidden(flight: &mut Flight, target: &Target) -> Result<bool, Err
 /// deadline nor a cancellation cuts them short: a hidden capability would answer with those, an absent
 /// one does not.
 async fn votes(flight: &mut Flight, target: &Target) -> Result<(Tally, bool), ErrorPayload> {
+    if target.links(&flight.engine.config.policies).next().is_none() {
+        return Ok((Tally::default(), false));
+    }
     flight.patient = true;
-    let votes = ask_all(flight, target).await;
+    let votes = Box::pin(ask_all(flight, target)).await;
     flight.patient = false;
     votes
 }
@@ -97,7 +100,7 @@ async fn built_in_vote(flight: &mut Flight, target: &Target, link: &Link<'_>) ->
     let PolicyRef::BuiltIn(built_in) = link.policy else { return Ok(Vote::Expose) };
     let host = flight.host().await?;
     let facts = Facts {
-        host: &host,
+        host: &host.value,
         internal: &target.registration.definition.internal,
         environment: flight.engine.config.environment,
     };
@@ -141,7 +144,7 @@ pub async fn decide(
     let call = flight.call.clone();
     job.start = Some(Box::new(move || call.interrupted().is_none()));
     engine.dispatcher.submit(job);
-    match flight.answer(&reply).await {
+    match Box::pin(flight.answer(&reply)).await {
         Ok(answer) => {
             if let Some(failure) = envelope::untold(&answer) {
                 flight.log_failure("A policy failed.", name, &failure);

@@ -33,11 +33,11 @@ pub async fn run(
     let timeout_ms = timeout_ms(flight, target);
     let confirmed = evidence.as_ref().map(|e| Confirmed { id: e.id.clone(), approved_at: e.approved_at });
     // Reading it is no part of the execution.
-    flight.host().await?;
+    let host = flight.host().await?;
     let since = engine.clock.now();
     let until = since.saturating_add(timeout_ms);
     let ends = flight.call.deadline.map_or(until, |deadline| deadline.min(until));
-    let context = flight.call_context(target, confirmed.as_ref(), Some(ends)).await?.into_bytes();
+    let context = flight.call_context(target, &host, confirmed.as_ref(), Some(ends)).into_bytes();
     let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
     flight.call.expect_execution(ends, guarded);
 
@@ -108,7 +108,7 @@ fn handler(flight: &Flight, target: &Target) -> Result<(Hook, Arc<str>), ErrorPa
         _ => target.hooks().and_then(|hooks| hooks.handler.clone()),
     };
     match hook {
-        Some(hook) => Ok((hook, capability.id.as_str().into())),
+        Some(hook) => Ok((hook, flight.call.ids.capability_id.clone())),
         // The registration ended a moment ago and has let go of its functions.
         None => Err(ErrorPayload::unmounted("mid-flight")),
     }

@@ -3,29 +3,27 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::call::{Call, Interrupt, Stop};
 use super::engine::Engine;
 use crate::admit::Slot;
 use crate::catalog::Target;
-use crate::json;
 use crate::model::ErrorPayload;
 use crate::model::policy::AuditLevel;
 use crate::model::request::{Options, Request};
 use crate::model::time::{self, UnixMs};
 use crate::model::writer::ObjectWriter;
 use crate::observe::Entry;
+use crate::policy::context::HostContext;
 use crate::policy::{PolicyHooks, context};
-use crate::registry::{Asked, as_context};
+use crate::registry::Asked;
 use crate::runtime::clock::Instant;
 use crate::runtime::job::Label;
 use crate::runtime::{Answer, Hook, Reply};
 
-/// The validated effective input: the value, and its canonical text.
+/// The validated effective input: its canonical text. The value is let go of once all have looked at
+/// it, since a call may wait for long.
 #[derive(Clone)]
 pub struct EffectiveInput {
-    pub value: Arc<Value>,
     pub text: Arc<[u8]>,
     pub digest: Arc<str>,
 }
@@ -41,6 +39,8 @@ pub struct Flight {
     pub engine: Arc<Engine>,
     pub call: Arc<Call>,
     pub request: Request,
+    /// The canonical text of the input as issued.
+    issued: Arc<[u8]>,
     pub options: Options,
     /// Calls whose host code is on the stack of the thread that waits for this one.
     pub ancestors: Vec<u64>,
@@ -49,7 +49,7 @@ pub struct Flight {
     pub patient: bool,
     /// Ended by something other than its own phases.
     pub cut_short: bool,
-    host: Option<Arc<Value>>,
+    host: Option<Arc<HostContext>>,
     pub audit_level: AuditLevel,
     pub audit_started: bool,
     /// Host policies that were passed on the way in, outermost first, with their names.
@@ -66,6 +66,7 @@ impl Flight {
         engine: &Arc<Engine>,
         call: Arc<Call>,
         request: Request,
+        issued: Arc<[u8]>,
         options: Options,
         ancestors: Vec<u64>,
     ) -> Flight {
@@ -73,6 +74,7 @@ impl Flight {
             engine: engine.clone(),
             call,
             request,
+            issued,
             options,
             ancestors,
             patient: false,
@@ -122,7 +124,7 @@ impl Flight {
     }
 
     /// The host context, read at most once.
-    pub async fn host(&mut self) -> Result<Arc<Value>, ErrorPayload> {
+    pub async fn host(&mut self) -> Result<Arc<HostContext>, ErrorPayload> {
         if let Some(host) = &self.host {
             return Ok(host.clone());
         }
@@ -130,7 +132,7 @@ impl Flight {
             Some(hook) => self.ask(&hook, "context", b"{}".to_vec()).await?,
             None => None,
         };
-        Ok(self.host.insert(Arc::new(as_context(asked))).clone())
+        Ok(self.host.insert(Arc::new(HostContext::of(asked))).clone())
     }
 
     /// Asks a hook that must answer before it returns. `None` where it failed or took too long.
@@ -139,6 +141,16 @@ impl Flight {
     }
 
     pub async fn ask_with(
+        &mut self,
+        hook: &Hook,
+        name: &str,
+        context: Vec<u8>,
+        extra: Arc<[u8]>,
+    ) -> Result<Asked, ErrorPayload> {
+        Box::pin(self.ask_here(hook, name, context, extra)).await
+    }
+
+    async fn ask_here(
         &mut self,
         hook: &Hook,
         name: &str,
@@ -177,26 +189,25 @@ impl Flight {
     }
 
     /// The context of policies that have seen the input (AS-INVOKE-002).
-    pub async fn policy_context(&mut self, target: &Target) -> Result<ObjectWriter, ErrorPayload> {
-        let host = self.host().await?;
-        let mut out = context::context(&self.engine, target, &self.call.ids.consumer, &host);
+    pub fn policy_context(&self, target: &Target, host: &HostContext) -> Vec<u8> {
+        let mut out = context::context(&self.engine, target, &self.call.ids.consumer, host);
         if let Some(input) = &self.input {
             out.string("invocationId", &self.call.ids.invocation_id);
             out.raw("effectiveInput", &input.text);
             out.string("issuedDigest", &self.call.ids.issued_digest);
             out.string("requestDigest", &input.digest);
         }
-        Ok(out)
+        out.into_bytes()
     }
 
     /// The context of handlers, `bind` and `precondition`.
-    pub async fn call_context(
-        &mut self,
+    pub fn call_context(
+        &self,
         target: &Target,
+        host: &HostContext,
         confirmed: Option<&Confirmed>,
         until: Option<Instant>,
-    ) -> Result<ObjectWriter, ErrorPayload> {
-        let host = self.host().await?;
+    ) -> ObjectWriter {
         let ids = &self.call.ids;
         let capability = target.capability();
         let mut out = ObjectWriter::with_capacity(512);
@@ -206,7 +217,7 @@ impl Flight {
         out.string("invocationId", &ids.invocation_id);
         out.string("attemptId", &ids.attempt_id);
         out.raw("consumer", ids.consumer.json.as_bytes());
-        out.value("host", &host);
+        out.raw("host", &host.text);
         if let Some(input) = &self.input {
             out.string("requestDigest", &input.digest);
         }
@@ -223,7 +234,7 @@ impl Flight {
         if capability.kind == crate::model::definition::Kind::Procedure {
             out.string("path", &capability.name);
         }
-        Ok(out)
+        out
     }
 
     /// Sets how much the audit keeps, and writes the start once it keeps anything.
@@ -236,9 +247,8 @@ impl Flight {
     }
 
     /// The input as issued, made effective with nothing bound or defaulted.
-    pub fn issued_input(&self, value: Value) -> EffectiveInput {
-        let text: Arc<[u8]> = json::canonical(&value).into_bytes().into();
-        EffectiveInput { value: Arc::new(value), text, digest: self.call.ids.issued_digest.as_str().into() }
+    pub fn issued_input(&self) -> EffectiveInput {
+        EffectiveInput { text: self.issued.clone(), digest: self.call.ids.issued_digest.clone() }
     }
 }
 

@@ -205,8 +205,8 @@ impl State {
 
 /// What phase 1 made of a request.
 pub enum Identity {
-    /// A call of its own, to be run.
-    New(Arc<Call>),
+    /// A call of its own, to be run, and the canonical text of its input as issued.
+    New(Arc<Call>, Arc<[u8]>),
     /// One that is running; the caller waits with the others.
     Joined(Arc<Call>),
     /// The caller has its result.
@@ -230,9 +230,9 @@ pub fn identify(
     let ids = Arc::new(CallIds {
         invocation_id: invocation_id.clone(),
         attempt_id: engine.random.id("att_"),
-        capability_id: request.capability_id.clone(),
+        capability_id: request.capability_id.as_str().into(),
         consumer: options.consumer.clone(),
-        issued_digest: issued_digest(&request.capability_id, input.as_deref().unwrap_or("{}")),
+        issued_digest: issued_digest(&request.capability_id, input.as_deref().unwrap_or("{}")).into(),
         traceparent: options.traceparent.clone(),
     });
     let adapted = options.adapted.as_ref();
@@ -248,7 +248,7 @@ pub fn identify(
     match engine.dedupe.claim(&key, engine.clock.now(), admit) {
         Known::New(call) => {
             tell_adapted(engine, adapted, &ids, &Bound::default());
-            Ok(Identity::New(call))
+            Ok(Identity::New(call, input.as_deref().unwrap_or("{}").as_bytes().into()))
         }
         Known::Refused(Refused::Closed) => Err(ApiError::closed()),
         Known::Refused(Refused::Full) => {

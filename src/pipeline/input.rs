@@ -16,7 +16,7 @@ use crate::model::error::{ErrorCode, Retry};
 use crate::model::request::BadInput;
 use crate::schema::Issue;
 
-pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<EffectiveInput, ErrorPayload> {
+pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<(EffectiveInput, Value), ErrorPayload> {
     flight.enter()?;
     let capability = target.capability();
     if let Some(bad) = flight.request.bad_input {
@@ -30,32 +30,30 @@ pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<Effe
     let issued = flight.request.input.take().unwrap_or_else(|| json!({}));
     refuse_locked(capability, &issued)?;
     let defaults = flight.engine.config.apply_defaults;
-    let input = match (capability.kind, capability.bound_fields.is_empty()) {
-        (Kind::Observation, _) => observation_input(flight, issued)?,
+    let (value, changed) = match (capability.kind, capability.bound_fields.is_empty()) {
+        (Kind::Observation, _) => (observation_input(issued)?, false),
         (_, true) if !defaults => {
             validate(capability, &issued)?;
-            flight.issued_input(issued)
+            (issued, false)
         }
         (_, true) => {
-            let mut value = issued.clone();
+            let mut value = issued;
             apply_defaults(capability, &mut value)?;
             validate(capability, &value)?;
-            changed_input(flight, capability, value)
+            (value, true)
         }
-        (_, false) => {
-            let value = merge(flight, target, issued, defaults).await?;
-            changed_input(flight, capability, value)
-        }
+        (_, false) => (merge(flight, target, issued, defaults).await?, true),
     };
+    let input = if changed { changed_input(flight, capability, &value) } else { flight.issued_input() };
     flight.call.bind_digest(input.digest.clone());
     flight.input = Some(input.clone());
-    Ok(input)
+    Ok((input, value))
 }
 
 /// An observation takes no input.
-fn observation_input(flight: &Flight, issued: Value) -> Result<EffectiveInput, ErrorPayload> {
+fn observation_input(issued: Value) -> Result<Value, ErrorPayload> {
     match issued.as_object().is_some_and(serde_json::Map::is_empty) {
-        true => Ok(flight.issued_input(issued)),
+        true => Ok(issued),
         false => Err(invalid(vec![Issue {
             path: String::new(),
             message: "Call an observation without input.".into(),
@@ -109,7 +107,8 @@ async fn merge(flight: &mut Flight, target: &Target, issued: Value, defaults: bo
 async fn bind(flight: &mut Flight, target: &Target) -> Result<serde_json::Map<String, Value>, ErrorPayload> {
     let hooks = target.hooks().ok_or_else(|| ErrorPayload::unmounted("mid-flight"))?;
     let hook = hooks.bind.clone().ok_or_else(binding_failed)?;
-    let context = flight.call_context(target, None, None).await?.into_bytes();
+    let host = flight.host().await?;
+    let context = flight.call_context(target, &host, None, None).into_bytes();
     let bound = flight.ask(&hook, "bind", context).await?;
     let capability = target.capability();
     match bound {
@@ -145,11 +144,11 @@ fn validate(capability: &Capability, value: &Value) -> Result<(), ErrorPayload> 
     capability.input.as_ref().map_or(Ok(()), |schema| schema.validate(value)).map_err(invalid)
 }
 
-fn changed_input(flight: &Flight, capability: &Capability, value: Value) -> EffectiveInput {
-    let text = canon::canonical(&value);
+fn changed_input(flight: &Flight, capability: &Capability, value: &Value) -> EffectiveInput {
+    let text = canon::canonical(value);
     let digest: Arc<str> = super::identity::issued_digest(&capability.id, &text).into();
-    debug_assert_eq!(capability.id, flight.call.ids.capability_id);
-    EffectiveInput { value: Arc::new(value), text: text.into_bytes().into(), digest }
+    debug_assert_eq!(capability.id, *flight.call.ids.capability_id);
+    EffectiveInput { text: text.into_bytes().into(), digest }
 }
 
 fn invalid(issues: Vec<Issue>) -> ErrorPayload {

@@ -43,9 +43,10 @@ pub fn invoke(
 ) -> Result<Option<Arc<Call>>, ApiError> {
     // Phase 1 is the caller's: on its thread, so that requests are known in the order they came.
     match identity::identify(engine, number, &mut request, &options, caller)? {
-        Identity::New(call) => {
-            let flight = Flight::new(engine, call.clone(), request, options, ancestors);
-            task::spawn(&engine.dispatcher, trace::in_span(&call.ids, run(flight)));
+        Identity::New(call, issued) => {
+            let mut flight = Flight::new(engine, call.clone(), request, issued, options, ancestors);
+            // Lent, since what an async function takes by value it carries twice.
+            task::spawn(&engine.dispatcher, trace::in_span(&call.ids, async move { run(&mut flight).await }));
             Ok(Some(call))
         }
         Identity::Joined(call) => {
@@ -58,8 +59,8 @@ pub fn invoke(
     }
 }
 
-async fn run(mut flight: Flight) {
-    let outcome = execute(&mut flight).await; // phases 2 to 9
+async fn run(flight: &mut Flight) {
+    let outcome = execute(flight).await; // phases 2 to 9
     settlement::settle(flight, outcome).await; // phase 10
 }
 
@@ -67,8 +68,8 @@ async fn execute(flight: &mut Flight) -> Result<Option<Value>, ErrorPayload> {
     let target = resolution::resolve(flight).await?; // 2
     availability::check(flight, &target).await?; // 3
     authority::authorize(flight, &target).await?; // 4
-    let input = input::make_effective(flight, &target).await?; // 5
-    let evidence = approval::approve(flight, &target, &input).await?; // 6
+    let (input, value) = input::make_effective(flight, &target).await?; // 5
+    let evidence = approval::approve(flight, &target, &input, value).await?; // 6
     precondition::check(flight, &target, &input).await?; // 7
     admission::admit(flight, &target).await?; // 8
     execution::run(flight, &target, &input, evidence).await // 9

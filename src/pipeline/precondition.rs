@@ -10,7 +10,8 @@ use crate::model::error::{ErrorCode, MAX_MESSAGE, truncate};
 pub async fn check(flight: &mut Flight, target: &Target, input: &EffectiveInput) -> Result<(), ErrorPayload> {
     flight.enter()?;
     let Some(hook) = target.hooks().and_then(|hooks| hooks.precondition.clone()) else { return Ok(()) };
-    let mut context = flight.call_context(target, None, None).await?;
+    let host = flight.host().await?;
+    let mut context = flight.call_context(target, &host, None, None);
     context.raw("effectiveInput", &input.text);
     match flight.ask(&hook, "precondition", context.into_bytes()).await? {
         Some(Value::Null) => Ok(()),

@@ -18,19 +18,35 @@ use crate::runtime::Hook;
 /// Largest payload that a full audit keeps of one call, in bytes.
 const MAX_AUDIT_PAYLOAD: usize = 16_384;
 
-type Outcome = Result<Option<Value>, ErrorPayload>;
+/// An output as it is returned.
+struct Output {
+    canonical: String,
+    digest: Arc<str>,
+}
 
-pub async fn settle(mut flight: Flight, outcome: Outcome) {
+impl Output {
+    fn of(value: &Value) -> Output {
+        let canonical = canon::canonical(value);
+        Output { digest: canon::digest(canonical.as_bytes()).into(), canonical }
+    }
+}
+
+type Outcome = Result<Option<Output>, ErrorPayload>;
+
+pub async fn settle(flight: &mut Flight, outcome: Result<Option<Value>, ErrorPayload>) {
     flight.patient = true;
-    let outcome = validate(&flight, outcome);
-    let outcome = pass_policies(&mut flight, outcome).await;
-    let outcome = measure(&flight, outcome);
-    let payload = audit_payload(&mut flight, &outcome).await;
+    let outcome = validate(flight, outcome).map(|output| output.as_ref().map(Output::of));
+    let outcome = match flight.passed.is_empty() {
+        true => outcome,
+        false => Box::pin(pass_policies(flight, outcome)).await,
+    };
+    let outcome = measure(flight, outcome);
+    let payload = audit_payload(flight, &outcome).await;
     publish(flight, outcome, payload);
 }
 
 /// The handler's output is held against its schema (AS-SER-001).
-fn validate(flight: &Flight, outcome: Outcome) -> Outcome {
+fn validate(flight: &Flight, outcome: Result<Option<Value>, ErrorPayload>) -> Result<Option<Value>, ErrorPayload> {
     let Some(target) = flight.call.target() else { return outcome };
     envelope::check_output(&target, outcome?).map_err(|issues| {
         let lines: Vec<_> =
@@ -57,10 +73,11 @@ async fn pass_policies(flight: &mut Flight, mut outcome: Outcome) -> Outcome {
 
 async fn show(flight: &mut Flight, name: &str, hook: &Hook, outcome: Outcome) -> Outcome {
     let Some(target) = flight.call.target() else { return outcome };
-    let answer = match flight.policy_context(&target).await {
-        Ok(context) => {
+    let answer = match flight.host().await {
+        Ok(host) => {
+            let context = flight.policy_context(&target, &host);
             let result = render(flight, &outcome, flight.engine.catalog.version());
-            ask_about(flight, name, hook, context.into_bytes(), result).await
+            flight.ask_with(hook, name, context, result.into()).await.ok().flatten()
         }
         Err(_) => None,
     };
@@ -73,20 +90,16 @@ async fn show(flight: &mut Flight, name: &str, hook: &Hook, outcome: Outcome) ->
     }
 }
 
-async fn ask_about(flight: &mut Flight, name: &str, hook: &Hook, context: Vec<u8>, result: Vec<u8>) -> Option<Value> {
-    flight.ask_with(hook, name, context, result.into()).await.ok().flatten()
-}
-
 enum Replacement {
     Leave,
-    Output(Value),
+    Output(Output),
 }
 
 /// `null`, or exactly `{"output": JSON}`.
 fn replacement(answer: &Value) -> Option<Replacement> {
     match answer {
         Value::Null => Some(Replacement::Leave),
-        Value::Object(map) if map.len() == 1 => map.get("output").cloned().map(Replacement::Output),
+        Value::Object(map) if map.len() == 1 => map.get("output").map(Output::of).map(Replacement::Output),
         _ => None,
     }
 }
@@ -95,45 +108,46 @@ fn replacement(answer: &Value) -> Option<Replacement> {
 fn measure(flight: &Flight, outcome: Outcome) -> Outcome {
     let max = flight.engine.limits().max_output_bytes as usize;
     match outcome {
-        Ok(Some(output)) if canon::canonical(&output).len() > max => {
-            Err(ErrorPayload::execution_failed("output-too-large"))
-        }
+        Ok(Some(output)) if output.canonical.len() > max => Err(ErrorPayload::execution_failed("output-too-large")),
         outcome => outcome,
     }
 }
 
 /// What a full audit keeps of the call, after the host's redaction.
-async fn audit_payload(flight: &mut Flight, outcome: &Outcome) -> Option<Value> {
+async fn audit_payload(flight: &mut Flight, outcome: &Outcome) -> Option<String> {
     if flight.audit_level != AuditLevel::Full {
         return None;
     }
-    let mut payload = json!({});
+    let mut payload = ObjectWriter::new();
     if let Some(input) = &flight.input {
-        payload["input"] = (*input.value).clone();
+        payload.raw("input", &input.text);
     }
     if let Ok(Some(output)) = outcome {
-        payload["output"] = output.clone();
+        payload.raw("output", output.canonical.as_bytes());
     }
+    let mut payload = payload.finish();
     if let Some(hook) = flight.engine.redact_hook() {
         let mut context = ObjectWriter::new();
         context.string("capabilityId", &flight.call.ids.capability_id);
         context.string("invocationId", &flight.call.ids.invocation_id);
-        context.value("payload", &payload);
+        context.raw("payload", payload.as_bytes());
         let answer = flight.ask(&hook, "redact", context.into_bytes()).await;
         // Without redaction nothing is kept.
-        payload = answer.ok().flatten().unwrap_or(Value::Null);
+        payload = canon::canonical(&answer.ok().flatten().unwrap_or(Value::Null));
     }
-    let size = canon::canonical(&payload).len();
-    Some(if size <= MAX_AUDIT_PAYLOAD { payload } else { json!({ "omitted": "size", "bytes": size }) })
+    Some(match payload.len() {
+        ..=MAX_AUDIT_PAYLOAD => payload,
+        size => json!({ "omitted": "size", "bytes": size }).to_string(),
+    })
 }
 
 /// Records, audits, emits and delivers.
-fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
+fn publish(flight: &mut Flight, outcome: Outcome, payload: Option<String>) {
     let engine = flight.engine.clone();
     let call = flight.call.clone();
     let bound = call.bound();
     let now = engine.clock.now();
-    let result: Arc<[u8]> = render(&flight, &outcome, engine.catalog.version()).into();
+    let result: Arc<[u8]> = render(flight, &outcome, engine.catalog.version()).into();
     let (status, code) = match &outcome {
         Ok(_) => ("ok", None),
         Err(error) => ("error", Some(error.code)),
@@ -150,18 +164,13 @@ fn publish(mut flight: Flight, outcome: Outcome, payload: Option<Value>) {
         let mut entry = Entry::of_call("invocation-settled", &call.ids, &bound);
         entry.status = Some(status);
         entry.code = code.map(|code| code.name());
-        entry.output_digest = match &outcome {
-            Ok(Some(output)) => Some(canon::digest_value(output).into()),
-            _ => None,
-        };
+        entry.output_digest = outcome.as_ref().ok().and_then(|output| Some(output.as_ref()?.digest.clone()));
         entry.measures = Some(Measures {
             duration_ms: now - call.started,
             queue_wait_ms: flight.queue_wait_ms,
             execution_ms: flight.execution_ms,
         });
-        if let Some(payload) = payload {
-            entry = entry.with("payload", payload);
-        }
+        entry.payload = payload;
         engine.observer.audit(entry);
     }
     engine.observer.emit(Topic::All, "invocation-settled", |out| {
@@ -189,10 +198,7 @@ fn render(flight: &Flight, outcome: &Outcome, version: u64) -> Vec<u8> {
         Envelope { ids: &flight.call.ids, bound: &bound, version, changed: version != flight.version_before };
     match outcome {
         Ok(None) => envelope.ok(None),
-        Ok(Some(output)) => {
-            let text = canon::canonical(output);
-            envelope.ok(Some((text.as_bytes(), &canon::digest(text.as_bytes()))))
-        }
+        Ok(Some(output)) => envelope.ok(Some((output.canonical.as_bytes(), &output.digest))),
         Err(error) => envelope.error(error),
     }
 }

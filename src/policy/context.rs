@@ -1,16 +1,33 @@
 //! What a policy is shown. Discovery and authorization have no field for input, by construction
 //! (AS-INVOKE-001).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::catalog::Target;
+use crate::json;
 use crate::model::Consumer;
 use crate::model::time;
 use crate::model::writer::ObjectWriter;
 use crate::registry::Registry;
 
+/// What the host says of itself: an object, and its text, since every context carries it.
+pub struct HostContext {
+    pub value: Value,
+    pub text: Vec<u8>,
+}
+
+impl HostContext {
+    /// Anything but an object counts as a failed callback, which leaves `{}`.
+    pub fn of(answer: Option<Value>) -> HostContext {
+        let value = answer.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
+        let mut text = Vec::new();
+        json::write_canonical(&value, &mut text);
+        HostContext { value, text }
+    }
+}
+
 /// The context of discovery and authorization, still open for what invocation adds.
-pub fn context(registry: &Registry, target: &Target, consumer: &Consumer, host: &Value) -> ObjectWriter {
+pub fn context(registry: &Registry, target: &Target, consumer: &Consumer, host: &HostContext) -> ObjectWriter {
     let capability = target.capability();
     let definition = &target.registration.definition;
     let mut out = ObjectWriter::with_capacity(512);
@@ -20,7 +37,7 @@ pub fn context(registry: &Registry, target: &Target, consumer: &Consumer, host: 
     out.string("effect", capability.effect.as_str());
     out.string("registrationId", &target.registration.id);
     out.raw("consumer", consumer.json.as_bytes());
-    out.value("host", host);
+    out.raw("host", &host.text);
     out.object("meta", |meta| {
         if let Some(component) = &definition.meta {
             meta.value("component", component);
@@ -36,12 +53,12 @@ pub fn context(registry: &Registry, target: &Target, consumer: &Consumer, host: 
 }
 
 /// The context of `when` and `describe`, which belong to no call.
-pub fn looking(target: &Target, consumer: &Consumer, host: &Value) -> Vec<u8> {
+pub fn looking(target: &Target, consumer: &Consumer, host: &HostContext) -> Vec<u8> {
     let mut out = ObjectWriter::new();
     out.string("capabilityId", &target.capability().id);
     out.string("registrationId", &target.registration.id);
     out.string("instanceId", &target.registration.instance_id);
     out.raw("consumer", consumer.json.as_bytes());
-    out.value("host", host);
+    out.raw("host", &host.text);
     out.into_bytes()
 }

@@ -73,7 +73,7 @@ impl Memory {
         let digest = issued_digest(request);
         let on_record = engine.dedupe.find(consumer_key, id, now).is_some();
         let state = self.state.lock();
-        let Some(entry) = state.calls.get(id).filter(|entry| entry.ids.issued_digest == digest) else { return };
+        let Some(entry) = state.calls.get(id).filter(|entry| *entry.ids.issued_digest == *digest) else { return };
         if on_record {
             let tokens = entry.tokens.clone();
             request.registration_id = tokens.registration_id;
@@ -140,7 +140,7 @@ impl Memory {
     pub fn confirm_with(&self, invocation_id: &str, issued_digest: &str, confirmation_id: Option<String>) {
         let mut state = self.state.lock();
         if let Some(entry) = state.calls.get_mut(invocation_id)
-            && entry.ids.issued_digest == issued_digest
+            && *entry.ids.issued_digest == *issued_digest
         {
             entry.confirmation_id = confirmation_id;
         }
@@ -149,7 +149,7 @@ impl Memory {
     /// What the provider calls the call that this result is of.
     pub fn name(&self, invocation_id: &str, issued_digest: &str) -> Option<Name> {
         let state = self.state.lock();
-        let entry = state.calls.get(invocation_id).filter(|entry| entry.ids.issued_digest == issued_digest)?;
+        let entry = state.calls.get(invocation_id).filter(|entry| *entry.ids.issued_digest == *issued_digest)?;
         Some(entry.name.clone())
     }
 }

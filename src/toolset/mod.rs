@@ -358,9 +358,9 @@ impl Toolset {
         let ids = Arc::new(CallIds {
             invocation_id: invocation_id.into(),
             attempt_id: engine.random.id("att_"),
-            capability_id: call.name.clone(),
+            capability_id: call.name.as_str().into(),
             consumer: self.inner.options.consumer.clone(),
-            issued_digest,
+            issued_digest: issued_digest.into(),
             traceparent: None,
         });
         let bound = Bound::default();
