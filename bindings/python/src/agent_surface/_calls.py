@@ -5,7 +5,7 @@ import asyncio
 from typing import Callable, Optional
 
 from ._engine import Engine
-from ._native import abi, thunks
+from ._native import abi
 from ._native.thunks import Target
 from .errors import AgentSurfaceError
 from .result import Result
@@ -47,24 +47,10 @@ def _quietly(function: Callable[[int], None], invocation: int) -> None:
 
 
 def waited(wait: Callable[[], str]) -> Result:
-    """Makes a call on this thread. A Ctrl-C that struck in a handler on this thread comes out here."""
-    refuse_on_loop()
-    try:
-        text = wait()
-    finally:
-        interrupt = thunks.take_interrupt()
-        if interrupt is not None:
-            raise interrupt
-    return Result(text)
-
-
-def refuse_on_loop() -> None:
-    if _running() is not None:
+    """Makes a call on this thread."""
+    if asyncio._get_running_loop() is not None:
         raise RuntimeError("this thread runs an event loop, which a blocking call would stop: await the async variant")
-
-
-def _running() -> Optional[asyncio.AbstractEventLoop]:
-    return asyncio._get_running_loop()
+    return Result(wait())
 
 
 def caller(engine: Engine, invocation_id: Optional[str]) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
-import inspect
 import itertools
 import logging
 import os
 import secrets
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Coroutine, Dict, List, Optional, Protocol, Set, Tuple
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Set, Tuple
 
 from . import _json
 from ._native import abi, thunks
@@ -37,6 +36,7 @@ class Ends(Protocol):
 
 Caller = Tuple[asyncio.AbstractEventLoop, contextvars.Context]
 Answer = Callable[[int, Any], None]
+Work = Callable[[], Awaitable[Any]]
 
 
 class Engine:
@@ -84,19 +84,17 @@ class Engine:
 
     # ---- answers that come later
 
-    def defer(self, reply: int, work: Awaitable[Any], answer: Answer, invocation_id: Optional[str]) -> None:
-        """Runs `work` on the caller's loop and gives its value to `answer`. Cancels it when the call is aborted."""
+    def defer(self, reply: int, work: Work, answer: Answer, invocation_id: Optional[str]) -> None:
+        """Runs `work` on the caller's loop and gives its value to `answer`. Cancels it when the call is aborted.
+
+        `work` makes the coroutine there, so that none is left unawaited where the loop ends first.
+        """
         abi.reply_defer(reply)
         loop, context = self.caller(invocation_id)
         self.moves += 1
-        try:
-            loop.call_soon_threadsafe(self._begin, reply, work, answer, context, context=context)
-        except RuntimeError:  # that loop has been closed
-            if inspect.iscoroutine(work):
-                work.close()
-            raise
+        loop.call_soon_threadsafe(self._begin, reply, work, answer, context=context)
 
-    def _begin(self, reply: int, work: Awaitable[Any], answer: Answer, context: contextvars.Context) -> None:
+    def _begin(self, reply: int, work: Work, answer: Answer) -> None:
         loop = asyncio.get_running_loop()
         task: "asyncio.Task[None]" = loop.create_task(self._finish(reply, work, answer))
         number = thunks.keep({"notify": lambda: _cancel(loop, task)})
@@ -113,9 +111,9 @@ class Engine:
         except AgentSurfaceError:  # the call is over already
             task.cancel()
 
-    async def _finish(self, reply: int, work: Awaitable[Any], answer: Answer) -> None:
+    async def _finish(self, reply: int, work: Work, answer: Answer) -> None:
         try:
-            answer(reply, await work)
+            answer(reply, await work())
         except asyncio.CancelledError:
             abi.reply_error(reply)
             self.came_late()
@@ -184,10 +182,6 @@ def own_loop() -> asyncio.AbstractEventLoop:
             threading.Thread(target=loop.run_forever, name="agent-surface-loop", daemon=True).start()
             _own = loop
         return _own
-
-
-def run_own(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run_coroutine_threadsafe(work, own_loop()).result()
 
 
 # ---- the end of the process, and its children

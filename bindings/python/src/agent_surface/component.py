@@ -60,6 +60,10 @@ class Component:
     def live(self) -> bool:
         return self._handle != 0
 
+    @property
+    def _offers(self) -> bool:
+        return bool(self._targets or self._procedures)
+
     # ---- what it offers
 
     def observation(

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Callable, Dict, List, Mapping, Optional, Tuple, get_args, get_origin
 
 from . import _json, schema
-from ._engine import Engine
+from ._engine import Engine, Work
 from ._native import abi
 from ._native.codes import AS_E_LATE
 from ._native.symbols import lib
@@ -48,17 +48,20 @@ class Handler:
         """Serves one call; on the thread of the library, which answers for whatever is raised here."""
         told = Context(context, reply)
         try:
-            value = self.function(**self._arguments(told, input))
+            arguments = self._arguments(told, input)
+            value = None if self.is_async else self.function(**arguments)
         except Failure as why:
             engine.fail(reply, why)
             return
-        if self.is_async or inspect.isawaitable(value):
-            engine.defer(reply, value, self._answer_for(engine), told.document["invocationId"])
+        if self.is_async:
+            self._defer(engine, reply, told, lambda: self.function(**arguments))
+        elif inspect.isawaitable(value):  # a plain function that hands out a coroutine
+            self._defer(engine, reply, told, lambda: value)
         else:
             self._reply(engine, reply, value)
 
-    def _answer_for(self, engine: Engine) -> Callable[[int, Any], None]:
-        return lambda reply, value: self._reply(engine, reply, value)
+    def _defer(self, engine: Engine, reply: int, told: Context, work: Work) -> None:
+        engine.defer(reply, work, lambda reply, value: self._reply(engine, reply, value), told.document["invocationId"])
 
     def _reply(self, engine: Engine, reply: int, value: Any) -> None:
         document = b"" if value is None and not self._answers else _json.dumps(value)

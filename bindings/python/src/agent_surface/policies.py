@@ -244,24 +244,25 @@ def _discovering(policy: Policy) -> Callable[[int, bytes], None]:
 
 
 def _deciding(engine: Engine, function: Callable[[PolicyContext], Any]) -> Callable[[int, bytes], None]:
+    is_async = inspect.iscoroutinefunction(function)
+
     def decide(reply: int, context: bytes) -> None:
         told = PolicyContext(context)
+        if is_async:
+            engine.defer(reply, lambda: _failing_as_denial(function, told), _decide, told.invocation_id)
+            return
         try:
             answer = function(told)
         except Failure as why:
-            abi.reply_deny(reply, _json.dumps(why.payload()))
-            return
-        if inspect.isawaitable(answer):
-            engine.defer(reply, _failing_as_denial(answer), _decide, told.invocation_id)
-        else:
-            _decide(reply, answer)
+            answer = why
+        _decide(reply, answer)
 
     return decide
 
 
-async def _failing_as_denial(answer: Awaitable[Any]) -> Any:
+async def _failing_as_denial(function: Callable[[PolicyContext], Any], told: PolicyContext) -> Any:
     try:
-        return await answer
+        return await function(told)
     except Failure as why:
         return why
 

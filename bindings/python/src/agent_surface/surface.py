@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Literal
 
 from . import _calls, _json
 from ._engine import Engine
-from ._native import abi
+from ._native import abi, thunks
 from .component import Component
 from .confirmation import Confirmations
 from .consumer import Consumer
@@ -119,7 +119,8 @@ class Surface:
         """The registry, with everything on it that was defined so far."""
         if self._waiting:
             for component in list(self._waiting):
-                self._mount(component)
+                if component._offers:  # one that is still empty waits until it is worth showing
+                    self._mount(component)
         return self._engine.registry
 
     def _mount(self, component: Component) -> None:
@@ -139,6 +140,7 @@ class Surface:
                 log.warning("%r was not taken: see on_duplicate and on_register", component)
             for path, handler in component._procedures.items():
                 self._procedures[path][registration] = handler
+        thunks.raise_interrupt()
 
     def _serve(self, procedures: Mapping[str, Handler]) -> None:
         """Makes the executor serve these paths as well."""

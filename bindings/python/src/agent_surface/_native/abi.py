@@ -37,11 +37,14 @@ def _done(function: Any, *arguments: Any) -> None:
 
 
 def _document(function: Any, *arguments: Any) -> str:
+    """Of a function that may run callbacks on this thread, or wait for them."""
     out, err = Blob(), Blob()
     code = function(*arguments, byref(out), byref(err))
+    text = take(out)
+    thunks.raise_interrupt()
     if code:
         raise error(code, err)
-    return take(out)
+    return text
 
 
 def _handle(function: Any, *arguments: Any) -> int:
@@ -222,11 +225,7 @@ def _started(function: Any, target: Target, pull: bool, *arguments: Any) -> int:
 
 
 def invoke_wait(registry: int, request: bytes, options: bytes) -> str:
-    out, err = Blob(), Blob()
-    code = lib.as_invoke_wait(registry, request, len(request), options, len(options), byref(out), byref(err))
-    if code:
-        raise error(code, err)
-    return take(out)
+    return _document(lib.as_invoke_wait, registry, request, len(request), options, len(options))
 
 
 def invocation_wait(invocation: int, timeout_ms: int) -> str:

@@ -5,7 +5,7 @@ address. What a call means to Python stands in `_targets` under the number that 
 until the library's `destroy` (or, for what is told once, the telling) takes it out.
 
 No exception leaves a thunk. A callback that answers answers that it failed; then the reason goes to the log. A
-KeyboardInterrupt is the person's and not the handler's: it is also kept for whoever waits on this thread.
+KeyboardInterrupt is the person's and not the handler's: it is also kept, and comes out of the call that this thread is in.
 """
 import itertools
 import logging
@@ -38,12 +38,12 @@ def kept() -> int:
     return len(_targets)
 
 
-def take_interrupt() -> Optional[KeyboardInterrupt]:
-    """The Ctrl-C that struck while this thread ran a callback, once."""
+def raise_interrupt() -> None:
+    """Raises the Ctrl-C that struck while this thread ran a callback, once."""
     interrupt: Optional[KeyboardInterrupt] = getattr(_thread, "interrupt", None)
     if interrupt is not None:
         _thread.interrupt = None
-    return interrupt
+        raise interrupt
 
 
 def failed(what: str, why: BaseException, reply: int = 0) -> None:
