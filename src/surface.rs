@@ -126,6 +126,7 @@ impl Surface {
             local::drain();
             let job = match pull.take(patience) {
                 Taken::Job(job) => job,
+                Taken::Document(document) => return Ok(document),
                 Taken::Nothing => return Err(ApiError::new(Code::Timeout, "There is nothing to do.")),
                 Taken::Closed => return Err(ApiError::closed()),
             };

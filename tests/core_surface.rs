@@ -268,3 +268,30 @@ fn a_late_answer_is_audited_also_when_its_call_is_forgotten() {
     assert_eq!((&late["invocationId"], &late["status"]), (&json!("x"), &json!("ok")));
     surface.close(-1).unwrap();
 }
+
+/// A host that fetches its work finds, after the end, the results and events that the end brought, and nothing to do.
+#[test]
+fn what_a_close_ends_can_still_be_fetched() {
+    let surface = surface(json!({"dispatch": "pull"}), HostHooks::default());
+    let _events = surface.subscribe(hook(|_, _| {})).unwrap();
+    let definition = json!({"type": "door", "description": "Door", "actions":
+        {"open": {"description": "D", "effect": "local-state", "input": {"type": "object"}}}});
+    let _door = surface.register(definition.to_string().as_bytes(), handler("open", hook(|_, _| {}))).unwrap();
+    let _call = surface.invoke(br#"{"capabilityId": "view:door.open"}"#, b"", Some(hook(|_, _| {}))).unwrap();
+    surface.close(-1).unwrap();
+    let mut told = Vec::new();
+    let end = loop {
+        match surface.next(-1, &|_| 0) {
+            Ok(request) => told.push(serde_json::from_slice::<Value>(&request).unwrap()),
+            Err(end) => break end.code,
+        }
+    };
+    assert_eq!(end, Code::Closed);
+    let of =
+        |what: &str| told.iter().filter(|told| told["do"] == what).map(|told| &told["context"]).collect::<Vec<_>>();
+    let events: Vec<_> = of("event").into_iter().map(|event| &event["type"]).collect();
+    assert_eq!(events, ["component-registered", "surface-changed", "invocation-started", "invocation-settled"]);
+    let results: Vec<_> = of("result").into_iter().map(|result| &result["error"]["code"]).collect();
+    assert_eq!(results, ["CANCELLED"]);
+    assert!(told.iter().all(|told| told.get("reply").is_none()));
+}

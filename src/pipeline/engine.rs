@@ -123,13 +123,18 @@ impl Engine {
         for registration in self.catalog.clear() {
             registration.end(Status::Closed);
         }
-        let unfetched = self.dispatcher.pull.as_ref().map(|pull| pull.close());
-        drop(unfetched);
+        if let Some(pull) = &self.dispatcher.pull {
+            let told = pull.close().into_iter().filter(|job| job.reply.is_none());
+            told.for_each(|job| self.dispatcher.submit(job));
+        }
         let engine = self.clone();
         self.dispatcher.at_last(move || {
             engine.dedupe.clear();
             engine.confirmations.clear();
             engine.release_host();
+            if let Some(pull) = &engine.dispatcher.pull {
+                pull.end();
+            }
         });
     }
 }

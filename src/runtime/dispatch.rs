@@ -110,7 +110,16 @@ impl Dispatcher {
                 local::push_hook(job);
             }
             // Not counted as busy: it is the host's turn now.
-            Some(pull) => pull.push(job),
+            Some(pull) => {
+                if let Some(after) = pull.push(job) {
+                    let busy = self.hold();
+                    // Not here: what follows may be the next event, and so on.
+                    local::later(move || {
+                        after();
+                        drop(busy);
+                    });
+                }
+            }
             None => {
                 self.begin();
                 if let Some(job) = local::keep_own(job) {
@@ -123,8 +132,8 @@ impl Dispatcher {
     /// For a job that is counted already and comes from its table's queue.
     pub(super) fn resubmit(self: &Arc<Self>, job: Job) {
         match &self.pull {
-            Some(pull) => {
-                pull.push(job);
+            Some(_) => {
+                self.submit(job);
                 self.done();
             }
             None => self.pool.send(job),

@@ -17,6 +17,8 @@ pub struct Label {
     pub phase: Option<&'static str>,
 }
 
+pub type After = Box<dyn FnOnce() + Send>;
+
 pub struct Job {
     pub dispatcher: Arc<Dispatcher>,
     pub hook: Hook,
@@ -33,7 +35,7 @@ pub struct Job {
     /// Asked just before the host code runs; `false` means that it must not run any more.
     pub start: Option<Box<dyn FnOnce() -> bool + Send>>,
     /// Done once the host code has returned, or the host has fetched the request.
-    pub after: Option<Box<dyn FnOnce() + Send>>,
+    pub after: Option<After>,
     pub(super) holds_serial: bool,
 }
 
@@ -132,22 +134,33 @@ impl Job {
             }
             return None;
         }
-        let mut out = ObjectWriter::with_capacity(job.context.len() + job.extra.len() + 128);
-        out.string("do", job.label.what);
+        let request = job.render(job.reply.as_ref().map(name_reply));
         if let Some(reply) = &job.reply {
-            out.string("reply", &name_reply(reply).to_string());
             reply.handed_out(handed, &job.hook);
-        }
-        out.string("name", &job.label.name);
-        out.optional_string("phase", job.label.phase);
-        out.raw("context", &job.context);
-        if !job.extra.is_empty() {
-            out.raw("input", &job.extra);
         }
         if let Some(after) = job.after.take() {
             after();
         }
-        Some(out.into_bytes())
+        Some(request)
+    }
+
+    /// Pull dispatch of a registry that closes: what needs no answer, as it will be fetched, and what follows
+    /// from it.
+    pub(super) fn into_document(mut self) -> Option<(Vec<u8>, Option<After>)> {
+        self.reply.is_none().then(|| (self.render(None), self.after.take()))
+    }
+
+    fn render(&self, reply: Option<u64>) -> Vec<u8> {
+        let mut out = ObjectWriter::with_capacity(self.context.len() + self.extra.len() + 128);
+        out.string("do", self.label.what);
+        out.optional_string("reply", reply.map(|handle| handle.to_string()).as_deref());
+        out.string("name", &self.label.name);
+        out.optional_string("phase", self.label.phase);
+        out.raw("context", &self.context);
+        if !self.extra.is_empty() {
+            out.raw("input", &self.extra);
+        }
+        out.into_bytes()
     }
 
     fn call_host(self, serial: Option<Arc<Serial>>) {

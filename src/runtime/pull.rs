@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::{Condvar, Mutex};
 
 use super::dispatch::Patience;
-use super::job::Job;
+use super::job::{After, Job};
 
 #[derive(Default)]
 pub struct Pull {
@@ -17,44 +17,69 @@ pub struct Pull {
 struct State {
     /// A job belongs to an admitted call or to a listener with at most one job out.
     queue: VecDeque<Job>,
-    closed: bool,
+    /// Once closing: results, events and the like that the host can still fetch. They hold nothing of it.
+    documents: VecDeque<Vec<u8>>,
+    stage: Stage,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Open,
+    /// The host is asked nothing any more, but told what the end brings.
+    Closing,
+    /// Nothing will come any more.
+    Ended,
 }
 
 pub enum Taken {
     Job(Box<Job>),
+    Document(Vec<u8>),
     Nothing,
     Closed,
 }
 
 impl Pull {
-    pub fn push(&self, job: Job) {
+    /// Takes `job` in. Of one that is as good as fetched, since the registry closes, gives back what follows.
+    pub fn push(&self, job: Job) -> Option<After> {
         let mut state = self.state.lock();
-        if state.closed {
+        if state.stage == Stage::Open {
+            state.queue.push_back(job);
             drop(state);
-            return drop(job);
+            self.pushed.notify_one();
+            return None;
         }
-        state.queue.push_back(job);
+        let ended = state.stage == Stage::Ended;
         drop(state);
-        self.pushed.notify_one();
+        // The job is dropped outside the lock, and its table with it.
+        let (document, after) = job.into_document()?;
+        if !ended {
+            self.state.lock().documents.push_back(document);
+            self.pushed.notify_one();
+        }
+        after
     }
 
     /// The next job, waiting for one as long as patience lasts.
     pub fn take(&self, patience: Patience) -> Taken {
         let mut state = self.state.lock();
-        let taken = patience.wait(&self.pushed, &mut state, |state| match state.queue.pop_front() {
-            Some(job) => Some(Taken::Job(Box::new(job))),
-            None => state.closed.then_some(Taken::Closed),
+        let taken = patience.wait(&self.pushed, &mut state, |state| {
+            let job = state.queue.pop_front().map(|job| Taken::Job(Box::new(job)));
+            job.or_else(|| state.documents.pop_front().map(Taken::Document))
+                .or_else(|| (state.stage == Stage::Ended).then_some(Taken::Closed))
         });
         taken.unwrap_or(Taken::Nothing)
     }
 
-    /// Nothing is handed out any more; what was waiting is returned, to be dropped outside locks.
+    /// From now on the host is only told. What was waiting is returned, to be pushed again.
     pub fn close(&self) -> VecDeque<Job> {
         let mut state = self.state.lock();
-        state.closed = true;
-        let rest = std::mem::take(&mut state.queue);
-        drop(state);
+        state.stage = Stage::Closing;
+        std::mem::take(&mut state.queue)
+    }
+
+    pub fn end(&self) {
+        self.state.lock().stage = Stage::Ended;
         self.pushed.notify_all();
-        rest
     }
 }
