@@ -3,6 +3,18 @@
 /// A value: it goes live with `Surface.register`, and what it offers is frozen from then on. Handlers are async and may run at the same
 /// time; `concurrency` in a definition's `options` says otherwise. When a call is aborted, its handler's task is cancelled.
 public struct Component: Sendable {
+  public enum ViewEffect: String, Sendable {
+    case localState = "local-state"
+    case navigation
+  }
+
+  public enum ServerEffect: String, Sendable {
+    case query = "server-query"
+    case mutation = "server-mutation"
+    case external = "external-side-effect"
+    case destructive
+  }
+
   /// The definition, as the library gets it. Fields this package has no name for are set here.
   public var definition: JSON
   package var bindings: [String: BindingHooks] = [:]
@@ -29,12 +41,14 @@ public struct Component: Sendable {
 
   /// Something that changes what is on the screen or local state. `precondition` answers why not, or nil.
   public mutating func act<Input: Decodable, Output: Encodable>(
-    _ name: String, _ description: String, input: Schema, output: Schema? = nil, options: JSON = [:],
+    _ name: String, _ description: String, effect: ViewEffect = .localState, input: Schema, output: Schema? = nil, options: JSON = [:],
     when: (@Sendable (CallContext) throws -> Bool)? = nil,
     precondition: (@Sendable (CallContext) throws -> String?)? = nil,
     execute: @escaping @Sendable (Input, CallContext) async throws -> Output
   ) {
-    let fields: JSON = .object(["description": JSON(description), "input": input.document, "output": output?.document])
+    let fields: JSON = .object([
+      "description": JSON(description), "effect": JSON(effect.rawValue), "input": input.document, "output": output?.document,
+    ])
     define("actions", name, fields, options)
     var hooks = BindingHooks()
     hooks.handler = Handling.handler(Handling.work(execute))
@@ -43,17 +57,16 @@ public struct Component: Sendable {
     bindings[name] = hooks
   }
 
-  /// Something whose authority is elsewhere: a server, the world. `effect` is one of `server-query`, `server-mutation`,
-  /// `external-side-effect`, `destructive`. `bind` fills the `boundFields` given in `options`; `describe` gives the catalog a note.
+  /// Something whose authority is elsewhere: a server, the world. `bind` fills the `boundFields` given in `options`; `describe` gives the catalog a note.
   public mutating func serve<Input: Decodable, Output: Encodable>(
-    _ path: String, _ description: String, effect: String, input: Schema, output: Schema? = nil, options: JSON = [:],
+    _ path: String, _ description: String, effect: ServerEffect, input: Schema, output: Schema? = nil, options: JSON = [:],
     when: (@Sendable (CallContext) throws -> Bool)? = nil,
     bind: (@Sendable (CallContext) throws -> JSON)? = nil,
     describe: (@Sendable (CallContext) throws -> String)? = nil,
     execute: @escaping @Sendable (Input, CallContext) async throws -> Output
   ) {
     var fields: JSON = .object([
-      "path": JSON(path), "description": JSON(description), "effect": JSON(effect), "input": input.document, "output": output?.document,
+      "path": JSON(path), "description": JSON(description), "effect": JSON(effect.rawValue), "input": input.document, "output": output?.document,
     ])
     for (key, value) in options.members { fields.set(key, value) }
     definition.set("procedures", .array((definition["procedures"]?.items ?? []) + [fields]))
