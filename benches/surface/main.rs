@@ -1,0 +1,22 @@
+//! What things cost, as ratios: everything in one table is timed in turns in one run.
+//!
+//! `cargo bench --bench surface` prints a table in Markdown. Words after `--` choose the parts whose names begin so.
+
+mod calls;
+mod floor;
+mod measure;
+mod reading;
+mod table;
+mod world;
+
+use table::Row;
+
+fn main() {
+    let parts: &[(&str, fn() -> Vec<Row>)] = &[("calls", calls::run), ("reading", reading::run)];
+    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let rows = parts
+        .iter()
+        .filter(|(name, _)| chosen.is_empty() || chosen.iter().any(|word| name.starts_with(word.as_str())))
+        .flat_map(|(_, run)| run());
+    table::print(rows);
+}
