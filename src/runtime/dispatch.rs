@@ -145,7 +145,8 @@ impl Dispatcher {
     }
 
     pub fn done(self: &Arc<Self>) {
-        if self.busy.fetch_sub(1, Ordering::AcqRel) == 1 && self.watched.load(Ordering::Acquire) {
+        // In one order with `wait_quiet`: this sees that someone watches, or they see that nothing is busy.
+        if self.busy.fetch_sub(1, Ordering::SeqCst) == 1 && self.watched.load(Ordering::SeqCst) {
             self.became_idle();
         }
     }
@@ -181,11 +182,11 @@ impl Dispatcher {
     /// Waits until nothing is ready to run. `false` when patience ended first.
     pub fn wait_quiet(&self, patience: Patience) -> bool {
         local::drain();
-        self.watched.store(true, Ordering::Release);
+        self.watched.store(true, Ordering::SeqCst);
         let mut idle = self.idle.lock();
         idle.watchers += 1;
         let quiet = self.pool.blocking(|| {
-            let ready = |_: &mut Idle| (self.busy.load(Ordering::Acquire) == 0).then_some(());
+            let ready = |_: &mut Idle| (self.busy.load(Ordering::SeqCst) == 0).then_some(());
             patience.wait(&self.changed, &mut idle, ready).is_some()
         });
         idle.watchers -= 1;
