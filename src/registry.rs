@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use serde_json::Value;
@@ -55,6 +55,8 @@ pub struct Registry {
     pub confirmations: Arc<Confirmations>,
     pub admission: Arc<Admission>,
     closed: AtomicBool,
+    /// Grows with what changes how the surface looks and is in no version: functions swapped, a policy defined.
+    unversioned: AtomicU64,
     hooks: RwLock<HostHooks>,
     executor: RwLock<Option<Executor>>,
 }
@@ -86,6 +88,7 @@ impl Registry {
             confirmations: Confirmations::new(&clock, &observer, limits),
             admission: Admission::new(limits),
             closed: AtomicBool::new(false),
+            unversioned: AtomicU64::new(0),
             hooks: RwLock::new(hooks),
             executor: RwLock::new(None),
             clock,
@@ -119,6 +122,14 @@ impl Registry {
         let busy = self.dispatcher.hold();
         self.check_open()?;
         Ok(busy)
+    }
+
+    pub fn unversioned(&self) -> u64 {
+        self.unversioned.load(Ordering::Acquire)
+    }
+
+    pub fn looks_otherwise(&self) {
+        self.unversioned.fetch_add(1, Ordering::AcqRel);
     }
 
     pub fn hooks(&self) -> HostHooks {

@@ -94,7 +94,9 @@ impl Surface {
                 "Give a policy name of 1 to 256 bytes without control characters.",
             ));
         }
-        self.engine.policies.define(name, hooks)
+        self.engine.policies.define(name, hooks)?;
+        self.engine.looks_otherwise();
+        Ok(())
     }
 
     /// `paths` is a JSON array; a second call replaces the first.

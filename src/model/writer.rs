@@ -27,6 +27,14 @@ impl ObjectWriter {
         ObjectWriter { out }
     }
 
+    /// Writes an object at the end of `out`, which is kept aside meanwhile.
+    pub fn append(out: &mut Vec<u8>, write: impl FnOnce(&mut ObjectWriter)) {
+        let mut writer = ObjectWriter { out: std::mem::take(out) };
+        writer.out.push(b'{');
+        write(&mut writer);
+        *out = writer.into_bytes();
+    }
+
     fn key(&mut self, key: &str) {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');

@@ -225,7 +225,10 @@ impl Registration {
                 return Err(named_twice(capability));
             }
         }
-        self.inner.rebind(swaps).map(drop).ok_or_else(over)
+        let before = self.inner.rebind(swaps).ok_or_else(over)?;
+        self.engine.looks_otherwise();
+        drop(before);
+        Ok(())
     }
 
     /// Says that the surface changed in a way only the host knows.

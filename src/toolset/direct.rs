@@ -1,7 +1,6 @@
 //! Direct mode: a catalog with a tool for each capability, and the way from a tool's name back to it.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::{Value, json};
@@ -13,8 +12,9 @@ use crate::catalog::snapshot::{self, Seen, State, View};
 use crate::catalog::{Registration, Target};
 use crate::json;
 use crate::model::definition::{Effect, Kind};
-use crate::model::writer::{self, ObjectWriter};
+use crate::model::writer::ObjectWriter;
 use crate::registry::Registry;
+use crate::schema::Schema;
 
 /// The input of an observation.
 static NOTHING: LazyLock<Value> =
@@ -25,15 +25,20 @@ static NOTHING_TEXT: LazyLock<String> = LazyLock::new(|| json::canonical(&NOTHIN
 #[derive(Default)]
 pub struct Catalog {
     pub version: u64,
+    /// See [`Registry::unversioned`].
+    unversioned: u64,
+    /// What is in scope.
     live: Vec<Arc<Registration>>,
     seen: Vec<Seen>,
+    /// Nothing of it is of the moment.
+    plain: bool,
     tools: Vec<Tool>,
-    by_name: HashMap<Arc<str>, usize>,
+    by_name: OnceLock<HashMap<String, usize>>,
     texts: [OnceLock<String>; format::COUNT],
 }
 
 pub struct Tool {
-    name: Arc<str>,
+    name: String,
     pub target: Target,
     /// Where in what was seen its state is.
     place: usize,
@@ -42,34 +47,34 @@ pub struct Tool {
 impl Catalog {
     /// Takes the catalog of now; the one `before` where nothing of it has changed.
     pub fn take(registry: &Registry, view: &View, before: Option<&Arc<Catalog>>) -> Arc<Catalog> {
-        let look = Look::new(registry, &view.consumer);
-        if let Some(before) = before.filter(|before| before.version == registry.catalog.version()) {
-            let seen = snapshot::see(&look, view, &before.live);
-            return match before.shows(&seen) {
-                true => before.clone(),
-                false => Arc::new(Catalog::new(before.version, before.live.clone(), seen)),
-            };
+        let unversioned = registry.unversioned();
+        let before = before.filter(|before| before.version == registry.catalog.version());
+        if let Some(before) = before.filter(|before| before.plain && before.unversioned == unversioned) {
+            return before.clone();
         }
-        let (version, live) = registry.catalog.live();
+        let look = Look::new(registry, &view.consumer);
+        let (version, live) = match before {
+            Some(before) => (before.version, before.live.clone()),
+            None => {
+                let (version, mut live) = registry.catalog.live();
+                live.retain(|registration| view.covers(&registration.definition.component_type));
+                (version, live)
+            }
+        };
         let seen = snapshot::see(&look, view, &live);
-        Arc::new(Catalog::new(version, live, seen))
+        match before.filter(|before| before.shows(&seen)) {
+            Some(before) => before.clone(),
+            None => Arc::new(Catalog::new(version, unversioned, live, seen)),
+        }
     }
 
-    fn new(version: u64, live: Vec<Arc<Registration>>, seen: Vec<Seen>) -> Catalog {
+    fn new(version: u64, unversioned: u64, live: Vec<Arc<Registration>>, seen: Vec<Seen>) -> Catalog {
         let targets = targets(&seen);
-        let subjects: Vec<Subject> = targets
-            .iter()
-            .map(|(_, target)| Subject {
-                capability_id: &target.capability().id,
-                instance_id: &target.registration.instance_id,
-                component_type: &target.registration.definition.component_type,
-            })
-            .collect();
-        let names: Vec<Arc<str>> = wire::names(&subjects).into_iter().map(Arc::from).collect();
-        let by_name = names.iter().cloned().enumerate().map(|(index, name)| (name, index)).collect();
+        let names = wire::names(&targets.iter().map(|(_, target)| subject(target)).collect::<Vec<_>>());
         let tools =
             targets.into_iter().zip(names).map(|((place, target), name)| Tool { name, target, place }).collect();
-        Catalog { version, live, seen, tools, by_name, texts: Default::default() }
+        let plain = seen.len() == live.len() && seen.iter().all(|seen| seen.states.is_none());
+        Catalog { version, unversioned, live, seen, plain, tools, by_name: OnceLock::new(), texts: Default::default() }
     }
 
     fn shows(&self, seen: &[Seen]) -> bool {
@@ -78,7 +83,10 @@ impl Catalog {
     }
 
     pub fn find(&self, name: &str) -> Option<&Tool> {
-        self.by_name.get(name).map(|index| &self.tools[*index])
+        let by_name = self
+            .by_name
+            .get_or_init(|| self.tools.iter().enumerate().map(|(index, tool)| (tool.name.clone(), index)).collect());
+        by_name.get(name).map(|index| &self.tools[*index])
     }
 
     /// The name of a capability's tool; any of its instances where none is given.
@@ -96,16 +104,15 @@ impl Catalog {
     }
 
     fn render(&self, format: Format) -> String {
-        let mut specs = Description::default();
+        let schemas: usize = self.tools.iter().map(|tool| tool.input_text().len()).sum();
+        let mut out = ObjectWriter::with_capacity(schemas + 768 * self.tools.len() + 64);
+        let mut description = Description::default();
         let mut losses = Vec::new();
-        let mut tools = Vec::with_capacity(512 * self.tools.len());
-        writer::write_array(&mut tools, &self.tools, |tool, out| {
+        out.array("tools", &self.tools, |tool, out| {
             let mut lost = Losses::default();
-            out.extend(format.tool(&specs.spec(tool, self.state(tool)), &mut lost));
-            losses.extend(lost.found.into_iter().map(|(pointer, keyword)| (tool.name.clone(), pointer, keyword)));
+            format.tool(&description.spec(tool, self.state(tool)), &mut lost, out);
+            losses.extend(lost.found.into_iter().map(|(pointer, keyword)| (&*tool.name, pointer, keyword)));
         });
-        let mut out = ObjectWriter::with_capacity(tools.len() + 192 * self.tools.len() + 256);
-        out.raw("tools", &tools);
         out.object("wireNameMap", |out| {
             for tool in &self.tools {
                 out.object(&tool.name, |out| {
@@ -115,7 +122,7 @@ impl Catalog {
                 });
             }
         });
-        format::write_losses(losses.iter().map(|(tool, pointer, keyword)| (&**tool, &**pointer, &**keyword)), &mut out);
+        format::write_losses(losses.iter().map(|(tool, pointer, keyword)| (*tool, &**pointer, &**keyword)), &mut out);
         if format != Format::Neutral {
             // A provider has no place for it in a tool, and a prompt cache none for what changes.
             out.object("state", |out| {
@@ -131,6 +138,31 @@ impl Catalog {
         static USUAL: State = State { unavailable: None, note: None };
         let states = self.seen[tool.place].states.as_ref();
         states.and_then(|states| states.get(tool.target.index)?.as_ref()).unwrap_or(&USUAL)
+    }
+}
+
+fn subject(target: &Target) -> Subject<'_> {
+    Subject {
+        capability_id: &target.capability().id,
+        instance_id: &target.registration.instance_id,
+        component_type: &target.registration.definition.component_type,
+    }
+}
+
+impl Tool {
+    fn schema(&self) -> Option<&Schema> {
+        self.target.capability().agent_input.as_ref().filter(|_| self.target.capability().kind != Kind::Observation)
+    }
+
+    fn input(&self) -> &Value {
+        self.schema().map_or(&NOTHING, Schema::source)
+    }
+
+    fn input_text(&self) -> &[u8] {
+        match self.schema() {
+            Some(_) => self.target.registration.input_text(self.target.index),
+            None => NOTHING_TEXT.as_bytes(),
+        }
     }
 }
 
@@ -163,18 +195,14 @@ impl Description {
         self.text.clear();
         let (plane, effect) = (capability.kind.plane(), capability.effect.as_str());
         let confirmation = capability.confirmation.as_str();
-        // Writing to a text cannot fail.
-        let _ = write!(self.text, "[{plane}, {effect}, confirmation {confirmation}] {}", capability.description);
-        let schema = capability.agent_input.as_ref().filter(|_| capability.kind != Kind::Observation);
-        let (input, input_text) = match schema {
-            Some(schema) => (schema.source(), tool.target.registration.input_text(tool.target.index)),
-            None => (&*NOTHING, NOTHING_TEXT.as_bytes()),
-        };
+        for part in ["[", plane, ", ", effect, ", confirmation ", confirmation, "] ", &capability.description] {
+            self.text.push_str(part);
+        }
         Spec {
             name: &tool.name,
             description: &self.text,
-            input,
-            input_text,
+            input: tool.input(),
+            input_text: tool.input_text(),
             output: capability.output.as_ref().map(|schema| schema.source()),
             read_only: matches!(capability.effect, Effect::Read | Effect::ServerQuery),
             destructive: capability.effect == Effect::Destructive,

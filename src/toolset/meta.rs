@@ -88,8 +88,9 @@ fn tool(verb: Verb, name: &'static str, description: &'static str, properties: V
 /// `{tools, wireNameMap, loss, state?}`, the same for every surface.
 pub fn text(format: Format) -> String {
     let usual = State::default();
-    let (mut tools, mut losses) = (Vec::new(), Vec::new());
-    for tool in TOOLS.iter() {
+    let mut losses = Vec::new();
+    let mut out = ObjectWriter::new();
+    out.array("tools", TOOLS.iter(), |tool, out| {
         let mut lost = Losses::default();
         let input_text = json::canonical(&tool.input);
         let spec = Spec {
@@ -104,11 +105,9 @@ pub fn text(format: Format) -> String {
             capability_id: None,
             state: &usual,
         };
-        tools.push(format.tool(&spec, &mut lost));
+        format.tool(&spec, &mut lost, out);
         losses.extend(lost.found.into_iter().map(|(pointer, keyword)| (tool.name, pointer, keyword)));
-    }
-    let mut out = ObjectWriter::new();
-    out.array("tools", tools, |tool, out| out.extend(tool));
+    });
     out.object("wireNameMap", |_| {});
     format::write_losses(losses.iter().map(|(tool, pointer, keyword)| (*tool, &**pointer, &**keyword)), &mut out);
     if format != Format::Neutral {

@@ -87,6 +87,8 @@ impl Toolset {
             Mode::Direct => Catalog::take(engine, &options.view(options.scope.clone()), None),
             Mode::Meta => Arc::default(),
         };
+        // What was not asked any more would read as hidden.
+        engine.check_open()?;
         let inner = Inner {
             catalogs: Mutex::new((first, None)),
             meta_texts: Default::default(),
@@ -110,6 +112,7 @@ impl Toolset {
         }
         let before = inner.catalogs.lock().0.clone();
         let taken = Catalog::take(inner.engine(), &inner.options.view(inner.options.scope.clone()), Some(&before));
+        inner.check_open()?;
         {
             let mut catalogs = inner.catalogs.lock();
             let last = std::mem::replace(&mut catalogs.0, taken.clone());
@@ -338,6 +341,7 @@ impl Toolset {
         self.inner.surface.look()?;
         let _scope = enter();
         let catalog = meta::discover(self.inner.engine(), &self.inner.options, arguments);
+        self.inner.check_open()?;
         let text = catalog.as_ref().map(json::canonical).unwrap_or_default();
         let hash = digest(text.as_bytes());
         Ok(Plan::Answered(self.answer(call, issued, adapted.clone(), |envelope| {

@@ -36,7 +36,7 @@ pub struct Errand {
 /// Starts the call and returns.
 pub fn start(errand: Errand, on_result: Option<Hook>) -> Result<Invocation, ApiError> {
     let engine = errand.toolset.engine().clone();
-    engine.check_open()?;
+    let _busy = engine.open()?;
     let outer = Caller::new(on_result);
     let mut course = Course { errand, outer: outer.clone(), ancestors: Vec::new(), until: None };
     let first = course.send()?;

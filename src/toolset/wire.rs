@@ -25,9 +25,12 @@ pub struct Subject<'a> {
 /// folded, whatever the order of the subjects.
 pub fn names(subjects: &[Subject]) -> Vec<String> {
     let instances = tally(subjects.iter().map(|subject| subject.capability_id));
-    let pairs = tally(subjects.iter().map(|subject| (subject.capability_id, subject.instance_id)));
     let plain: Vec<Plain> =
         subjects.iter().map(|subject| Plain::new(subject, instances[subject.capability_id] > 1)).collect();
+    if plain.iter().all(|plain| plain.unmistakable) && surely_differ(&plain) {
+        return plain.into_iter().map(|plain| plain.name).collect();
+    }
+    let pairs = tally(subjects.iter().map(|subject| (subject.capability_id, subject.instance_id)));
     let mut steps: Vec<usize> = plain.iter().map(|plain| usize::from(!plain.unmistakable)).collect();
     loop {
         let name = |((subject, plain), step): ((&Subject, &Plain), &usize)| match DIGITS[*step] {
@@ -60,6 +63,14 @@ fn tally<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, u
         *uses.entry(key).or_insert(0) += 1;
     }
     uses
+}
+
+/// Whether no two names fold together, by a hash of each: most catalogs need no closer look.
+fn surely_differ(names: &[Plain]) -> bool {
+    let fold = |plain: &Plain| json::fnv1a64(plain.name.to_ascii_lowercase().as_bytes());
+    let mut hashes: Vec<u64> = names.iter().map(fold).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 struct Plain {

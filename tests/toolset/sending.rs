@@ -249,3 +249,23 @@ fn the_catalog_is_the_same_text_while_the_surface_is() {
         assert_eq!(text(), after);
     }
 }
+
+/// AS-VER-001: what changes the looks of a surface without a version is seen at the next look all the same.
+#[test]
+fn a_catalog_taken_again_sees_what_no_version_tells() {
+    let surface = Surface::new(br#"{"policies": ["late"]}"#, HostHooks::default()).unwrap();
+    let definition = json!({"type": "disk", "description": "Disk", "actions": {"wipe": action(json!({}))}});
+    let disk = register(&surface, definition, vec![bind("wipe", echo())]);
+    let set = toolset(&surface, json!({"topology": "embedded"}));
+    // A policy that is not defined yet hides.
+    assert_eq!(tools(&set, "")["tools"], json!([]));
+    surface.define_policy(b"late", Default::default()).unwrap();
+    let state = || tools(&set, "")["tools"][0]["state"].clone();
+    assert_eq!((state(), state()), (json!({"available": true}), json!({"available": true})));
+    let when = hook(|reply, _, _| reply.unwrap().json(b"false").unwrap());
+    disk.rebind(vec![Binding { when: Some(when), ..bind("wipe", echo()) }]).unwrap();
+    assert_eq!(state(), json!({"available": false, "unavailableReason": "unavailable"}));
+    disk.rebind(vec![bind("wipe", echo())]).unwrap();
+    assert_eq!(state(), json!({"available": true}));
+    surface.close(-1).unwrap();
+}

@@ -11,7 +11,7 @@ use crate::model::writer::ObjectWriter;
 const NOT_AT_ROOT: &[&str] = &["anyOf"];
 
 /// `{name, description, input_schema}`.
-pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
+pub fn tool(spec: &Spec, losses: &mut Losses, out: &mut ObjectWriter) {
     let mut schema = object_root(spec.input, NOT_AT_ROOT, losses);
     let refused = spec.input.get("properties").and_then(Value::as_object).into_iter().flatten();
     if schema.is_some() || refused.into_iter().any(|(name, _)| !is_key(name)) {
@@ -22,14 +22,12 @@ pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
         }
         schema = Some(changed);
     }
-    let mut out = ObjectWriter::with_capacity(spec.input_text.len() + 384);
     out.string("name", spec.name);
     out.string("description", spec.description);
     match &schema {
         Some(schema) => out.value("input_schema", schema),
         None => out.raw("input_schema", spec.input_text),
     }
-    out.into_bytes()
 }
 
 fn is_key(name: &str) -> bool {

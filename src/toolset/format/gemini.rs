@@ -27,17 +27,15 @@ const KEPT: &[&str] = &[
 const MAX_SCHEMAS: usize = 1000;
 
 /// `{name, description, parameters?}`; a function without parameters has none.
-pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
+pub fn tool(spec: &Spec, losses: &mut Losses, out: &mut ObjectWriter) {
     let root = object_root(spec.input, &[], losses);
     let mut inliner = Inliner { root: spec.input, losses, open: Vec::new(), left: MAX_SCHEMAS };
     let parameters = inliner.convert(root.as_ref().unwrap_or(spec.input), &mut String::new());
-    let mut out = ObjectWriter::with_capacity(spec.input_text.len() + 384);
     out.string("name", spec.name);
     out.string("description", spec.description);
     if parameters.get("properties").and_then(Value::as_object).is_some_and(|properties| !properties.is_empty()) {
         out.value("parameters", &Value::Object(parameters));
     }
-    out.into_bytes()
 }
 
 fn is_parameter(name: &str) -> bool {

@@ -9,8 +9,7 @@ use crate::model::fields;
 use crate::model::writer::ObjectWriter;
 
 /// `{name, description, inputSchema, outputSchema?, annotations, _meta?: {capabilityId}}`.
-pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
-    let mut out = ObjectWriter::with_capacity(spec.input_text.len() + 512);
+pub fn tool(spec: &Spec, losses: &mut Losses, out: &mut ObjectWriter) {
     out.string("name", spec.name);
     out.string("description", spec.description);
     match object_root(spec.input, &[], losses) {
@@ -30,7 +29,6 @@ pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
     if let Some(id) = spec.capability_id {
         out.object("_meta", |out| out.string("capabilityId", id));
     }
-    out.into_bytes()
 }
 
 /// Structured content is an object, so only an object's schema can be told.

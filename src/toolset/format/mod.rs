@@ -99,15 +99,15 @@ impl Format {
         }
     }
 
-    /// The tool as the provider wants it.
-    pub fn tool(self, spec: &Spec, losses: &mut Losses) -> Vec<u8> {
-        match self {
-            Format::Neutral => neutral::tool(spec),
-            Format::OpenAi => openai::tool(spec, losses),
-            Format::Anthropic => anthropic::tool(spec, losses),
-            Format::Gemini => gemini::tool(spec, losses),
-            Format::Mcp => mcp::tool(spec, losses),
-        }
+    /// Writes the tool as the provider wants it.
+    pub fn tool(self, spec: &Spec, losses: &mut Losses, out: &mut Vec<u8>) {
+        ObjectWriter::append(out, |out| match self {
+            Format::Neutral => neutral::tool(spec, out),
+            Format::OpenAi => openai::tool(spec, losses, out),
+            Format::Anthropic => anthropic::tool(spec, losses, out),
+            Format::Gemini => gemini::tool(spec, losses, out),
+            Format::Mcp => mcp::tool(spec, losses, out),
+        });
     }
 
     /// The result as the provider wants it.

@@ -7,13 +7,11 @@ use crate::model::ApiError;
 use crate::model::writer::ObjectWriter;
 
 /// `{name, description, inputSchema, state: {available, unavailableReason?, note?}}`.
-pub fn tool(spec: &Spec) -> Vec<u8> {
-    let mut out = ObjectWriter::with_capacity(spec.input_text.len() + 384);
+pub fn tool(spec: &Spec, out: &mut ObjectWriter) {
     out.string("name", spec.name);
     out.string("description", spec.description);
     out.raw("inputSchema", spec.input_text);
     out.object("state", |out| write_state(spec.state, out));
-    out.into_bytes()
 }
 
 /// `{name, input?, toolCallId?}`, and nothing else: this form is the host's own.

@@ -1,8 +1,8 @@
 //! OpenAI's function tools (Chat Completions).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::schema::{object_root, walk};
+use super::schema::{all, names_type, object_root, walk};
 use super::{Answer, Losses, Spec, ToolCall, provider_call, read_arguments, reply_id, text};
 use crate::model::ApiError;
 use crate::model::writer::ObjectWriter;
@@ -37,55 +37,67 @@ const STRICT: &[&str] = &[
 const STRICT_FORMATS: &[&str] = &["date-time", "date", "email", "uuid"];
 
 /// `{type: "function", function: {name, description, parameters, strict?}}`.
-pub fn tool(spec: &Spec, losses: &mut Losses) -> Vec<u8> {
-    let mut parameters = object_root(spec.input, NOT_AT_ROOT, losses).unwrap_or_else(|| spec.input.clone());
-    let strict = is_strict(&parameters);
-    walk(&mut parameters, &mut String::new(), &mut |schema, pointer| {
-        if strict {
-            keep_strict(schema, pointer, losses);
-        }
-        // The provider refuses objects and arrays that do not say what they hold.
-        for (kind, holds) in [("object", "properties"), ("array", "items")] {
-            if schema.get("type").is_some_and(|types| types == kind) {
-                schema.entry(holds).or_insert_with(|| Value::Object(Default::default()));
-            }
-        }
-    });
-    let mut out = ObjectWriter::with_capacity(spec.input_text.len() + 384);
+pub fn tool(spec: &Spec, losses: &mut Losses, out: &mut ObjectWriter) {
+    let root = object_root(spec.input, NOT_AT_ROOT, losses);
+    let schema = root.as_ref().unwrap_or(spec.input);
+    let strict = all(schema, &is_strict);
+    let parameters = match strict || root.is_some() || !all(schema, &says_what_it_holds) {
+        true => Some(rewrite(schema.clone(), strict, losses)),
+        false => None,
+    };
     out.string("type", "function");
     out.object("function", |out| {
         out.string("name", spec.name);
         out.string("description", spec.description);
-        out.value("parameters", &parameters);
+        match &parameters {
+            Some(parameters) => out.value("parameters", parameters),
+            None => out.raw("parameters", spec.input_text),
+        }
         if strict {
             out.boolean("strict", true);
         }
     });
-    out.into_bytes()
 }
 
-/// Strict mode knows no optional property and no additional one.
-fn is_strict(schema: &Value) -> bool {
-    let mut strict = true;
-    walk(&mut schema.clone(), &mut String::new(), &mut |schema, _| {
-        let object = schema.get("type").is_some_and(|types| super::schema::names_type(types, "object"));
-        if object || schema.contains_key("properties") {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            let required = schema.get("required").and_then(Value::as_array);
-            let all = properties.into_iter().flatten().all(|(name, _)| {
-                required.is_some_and(|required| required.iter().any(|required| required == name.as_str()))
-            });
-            strict &= all && schema.get("additionalProperties") == Some(&Value::Bool(false));
+fn is_type(schema: &Map<String, Value>, kind: &str) -> bool {
+    schema.get("type").is_some_and(|types| names_type(types, kind))
+}
+
+/// Strict mode knows no optional property and no additional one, and no schema that allows anything.
+fn is_strict(schema: &Map<String, Value>) -> bool {
+    let describes = ["type", "enum", "const", "anyOf", "$ref"].iter().any(|keyword| schema.contains_key(*keyword));
+    let object = is_type(schema, "object") || schema.contains_key("properties");
+    describes && (!object || is_closed(schema)) && (!is_type(schema, "array") || schema.contains_key("items"))
+}
+
+fn is_closed(schema: &Map<String, Value>) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &String| required.is_some_and(|required| required.iter().any(|other| other == name));
+    let mut properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    schema.get("additionalProperties") == Some(&Value::Bool(false)) && properties.all(is_required)
+}
+
+/// The provider refuses objects and arrays that do not.
+fn says_what_it_holds(schema: &Map<String, Value>) -> bool {
+    (!is_type(schema, "object") || schema.contains_key("properties"))
+        && (!is_type(schema, "array") || schema.contains_key("items"))
+}
+
+fn rewrite(mut schema: Value, strict: bool, losses: &mut Losses) -> Value {
+    walk(&mut schema, &mut String::new(), &mut |schema, pointer| {
+        if strict {
+            keep_strict(schema, pointer, losses);
         }
-        let array = schema.get("type").is_some_and(|types| super::schema::names_type(types, "array"));
-        strict &= !array || schema.contains_key("items");
-        // A schema that allows anything has no grammar.
-        strict &= ["type", "enum", "const", "anyOf", "$ref"].iter().any(|keyword| schema.contains_key(*keyword));
+        for (kind, holds) in [("object", "properties"), ("array", "items")] {
+            if is_type(schema, kind) {
+                schema.entry(holds).or_insert_with(|| Value::Object(Map::new()));
+            }
+        }
     });
-    strict
+    schema
 }
 
-fn keep_strict(schema: &mut serde_json::Map<String, Value>, pointer: &str, losses: &mut Losses) {
+fn keep_strict(schema: &mut Map<String, Value>, pointer: &str, losses: &mut Losses) {
     schema.retain(|keyword, value| {
         let known = match keyword.as_str() {
             "format" => value.as_str().is_some_and(|format| STRICT_FORMATS.contains(&format)),

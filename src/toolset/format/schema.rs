@@ -112,3 +112,14 @@ pub fn walk(schema: &mut Value, pointer: &mut String, each: &mut impl FnMut(&mut
         enter(items, "/items".into(), pointer, each);
     }
 }
+
+/// Whether `test` holds for a schema and for every schema inside it.
+pub fn all(schema: &Value, test: &impl Fn(&Map<String, Value>) -> bool) -> bool {
+    let Value::Object(members) = schema else { return true };
+    let inside = |keyword: &str| members.get(keyword);
+    let members_of = |keyword| inside(keyword).and_then(Value::as_object).into_iter().flat_map(Map::values);
+    test(members)
+        && members_of("properties").chain(members_of("$defs")).all(|schema| all(schema, test))
+        && inside("anyOf").and_then(Value::as_array).into_iter().flatten().all(|schema| all(schema, test))
+        && inside("items").is_none_or(|schema| all(schema, test))
+}
