@@ -2,7 +2,8 @@
 # make test    everything that must hold; the last line is "N passed, N failed"
 #
 # Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"], bench,
-# size, fmt, lint, header and conformance (rewrite what is generated), clean.
+# toolchains (for Swift and the mobile targets, which make test skips where they are not), size, fmt, lint, header and conformance
+# (rewrite what is generated), clean.
 
 CARGO ?= cargo
 CFLAGS ?= -O1 -g
@@ -18,7 +19,7 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios bench size fmt lint header conformance setup clean library-release library-debug
+.PHONY: demo test scenarios bench size fmt lint header conformance setup toolchains clean library-release library-debug
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
@@ -49,6 +50,9 @@ conformance:
 
 setup:
 	@scripts/setup.sh
+
+toolchains:
+	@scripts/toolchains.sh
 
 clean:
 	$(CARGO) clean

@@ -74,6 +74,64 @@ def sanitized():
     return passed + 1, failed, said + report + more
 
 
+# ---- Swift and the mobile targets: where their toolchains are (`make toolchains`) ---------------------------------------------
+
+NO_TOOLCHAIN = 3  # what their scripts exit with
+
+
+def where_it_is(status, said):
+    if status == NO_TOOLCHAIN:
+        raise Skipped(said.strip().splitlines()[-1])
+
+
+def swift(arguments):
+    run("make --no-print-directory library-debug")
+    status, said = run(f"scripts/swift-run.sh {arguments}")
+    where_it_is(status, said)
+    return status, said
+
+
+def swift_tests():
+    status, said = swift("test")
+    executed = re.findall(r"Executed (\d+) tests?, with (\d+) failure", said)
+    ran, failed = map(int, executed[-1]) if executed else (0, 0)  # the last one is of all
+    if status != 0 or ran == 0:
+        failed = max(1, failed)
+    return max(0, ran - failed), failed, said
+
+
+def swift_scenarios(dispatch):
+    status, said = swift(f"scenarios --dispatch {dispatch}")
+    counts = COUNTS.findall(said)
+    passed, failed = map(int, counts[-1]) if counts else (0, 0)
+    return passed, failed or int(status != 0 or passed == 0), said
+
+
+def mobile():
+    """Each target compiles, exports the header's functions, asks of its platform what is known; and what is put together of it."""
+    said = ""
+    for command in ("scripts/mobile/build.sh", "scripts/mobile/check.py build/mobile-dev", "scripts/mobile/xcframework.py build/mobile-dev",
+                    "scripts/mobile/android.py build/mobile-dev"):
+        status, more = run(command, PROFILE="dev")
+        where_it_is(status, more)
+        said += more
+        if status != 0:
+            passed, failed = map(int, (COUNTS.findall(more) or [(0, 1)])[-1])
+            return passed, max(1, failed), said
+    print("".join(f"      {line}\n" for line in said.splitlines() if line.startswith("SKIP")), end="")
+    return int(COUNTS.findall(said)[-1][0]) + 2, 0, said
+
+
+def arm64():
+    for command in ("scripts/mobile/build.sh aarch64-unknown-linux-gnu", "scripts/mobile/arm64.sh build/mobile-dev"):
+        status, said = run(command, PROFILE="dev")
+        where_it_is(status, said)
+        if status != 0:
+            break
+    passed, failed = map(int, (COUNTS.findall(said) or [(0, 1)])[-1])
+    return passed, failed or int(status != 0), said
+
+
 # ---- the parts -------------------------------------------------------------------------------------------------------------
 
 VALGRIND = ("valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect "
@@ -111,6 +169,11 @@ PARTS = [
     ("C as C++17, static", lambda: built("build/debug/cpp-static", "build/debug/cpp-static")),
     ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND)),
     ("C under AddressSanitizer", sanitized),
+    ("Swift package", swift_tests),
+    ("scenarios in Swift", lambda: swift_scenarios("push")),
+    ("scenarios in Swift, pull dispatch", lambda: swift_scenarios("pull")),
+    ("static libraries for iOS, Android and arm64", mobile),
+    ("C on arm64 Linux, emulated", arm64),
     ("the example's account", demo),
     ("the README's quick start", quick_start),
 ]
