@@ -295,3 +295,40 @@ fn what_a_close_ends_can_still_be_fetched() {
     assert_eq!(results, ["CANCELLED"]);
     assert!(told.iter().all(|told| told.get("reply").is_none()));
 }
+
+/// A thread that would wait for what it holds itself is refused alone: who joined the call from elsewhere gets its result.
+#[test]
+fn a_refused_wait_takes_no_other_callers_result_along() {
+    let surface = Surface::new(br#"{}"#, HostHooks::default()).unwrap();
+    let (inner, outer) = (surface.clone(), surface.clone());
+    let knock = json!({"capabilityId": "view:door.knock", "invocationId": "x"});
+    let joined = Arc::new(Mutex::new(None));
+    let (request, joins) = (knock.clone(), joined.clone());
+    let on_authorize = hook(move |reply, context| {
+        let context: Value = serde_json::from_slice(context).unwrap();
+        if context["capabilityId"] == "view:door.knock" {
+            let (surface, request) = (inner.clone(), request.clone());
+            let join = std::thread::spawn(move || invoke(&surface, &request, &json!({})));
+            *joins.lock().unwrap() = Some(join.join().unwrap());
+        }
+        reply.unwrap().allow().unwrap();
+    });
+    surface.define_policy(b"asks", PolicyHooks { on_authorize: Some(on_authorize), ..PolicyHooks::default() }).unwrap();
+    let action = json!({"description": "D", "effect": "local-state", "input": {"type": "object"}});
+    let definition = json!({"type": "door", "description": "Door", "policies": ["asks"],
+        "actions": {"open": action.clone(), "knock": action}});
+    let mut bindings = handler(
+        "open",
+        hook(move |reply, _| {
+            let refused = outer.invoke_wait(knock.to_string().as_bytes(), b"").err().unwrap();
+            reply.unwrap().json(json!(refused.code.name()).to_string().as_bytes()).unwrap();
+        }),
+    );
+    bindings.extend(handler("knock", hook(|reply, _| reply.unwrap().json(b"1").unwrap())));
+    let _door = surface.register(definition.to_string().as_bytes(), bindings).unwrap();
+    let opened = surface.invoke_wait(br#"{"capabilityId": "view:door.open"}"#, b"").unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&opened).unwrap()["output"], "AS_E_WOULD_DEADLOCK");
+    let knocked = joined.lock().unwrap().take().unwrap().wait(-1).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&knocked).unwrap()["output"], 1);
+    surface.close(-1).unwrap();
+}

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 
-use super::call::{Interrupt, Stop};
 use super::engine::RETRY_AFTER_MS;
 use super::flight::Flight;
 use crate::admit::GroupKey;
@@ -23,10 +22,7 @@ pub async fn admit(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayl
         }
     };
     let slot = entered.map_err(|_| ErrorPayload::queue_full(RETRY_AFTER_MS))?;
-    if engine.admission.blocked_by(number, &flight.ancestors) {
-        flight.call.mark_deadlocked();
-        return Err(flight.stopped(Stop::Interrupted(Interrupt::Deadlock)));
-    }
+    flight.call.strand(|stack| engine.admission.blocked_by(number, stack));
     let since = engine.clock.now();
     let granted = poll_fn(|cx| slot.poll(cx));
     let waited = flight.call.wait(&engine, granted, None, flight.call.deadline, |_| true).await;

@@ -30,8 +30,6 @@ pub enum Interrupt {
     Cancelled,
     Unmounted,
     Disposed,
-    /// The thread that waits for the call holds what the call waits for.
-    Deadlock,
 }
 
 /// A call from its admission until its record is forgotten. What only its execution needs lives in
@@ -388,6 +386,8 @@ struct Waiting {
     /// Ends a joiner's wait.
     timer: Option<(Arc<Engine>, timer::Key)>,
     deadlocked: bool,
+    /// Calls whose host code is on the stack of the thread that waits.
+    stack: Vec<u64>,
     cancelled: bool,
     /// A future that waits for the result, or for the end of the interest in it.
     waker: Option<Waker>,
@@ -414,6 +414,10 @@ impl Wake for JoinDeadline {
 impl Caller {
     pub fn new(on_result: Option<Hook>) -> Arc<Caller> {
         Arc::new(Caller { state: Mutex::new(Waiting { on_result, ..Waiting::default() }), changed: Condvar::new() })
+    }
+
+    pub fn stand_on(&self, stack: Vec<u64>) {
+        self.state.lock().stack = stack;
     }
 
     pub fn wait_for(&self, call: &Arc<Call>) {
@@ -556,9 +560,18 @@ pub fn would_deadlock() -> ApiError {
 }
 
 impl Call {
-    /// Tells those who wait on a thread that holds what this call needs.
-    pub fn mark_deadlocked(&self) {
-        let callers = self.state.lock().callers.clone();
-        callers.iter().for_each(|caller| caller.mark_deadlocked());
+    /// Lets those go whose thread holds what this call waits for: `holds` tells it by the calls on the
+    /// thread's stack. The others wait on.
+    pub fn strand(&self, holds: impl Fn(&[u64]) -> bool) {
+        // None as a rule, and then nothing is copied.
+        let nested = |caller: &&Arc<Caller>| !caller.state.lock().stack.is_empty();
+        let callers: Vec<_> = self.state.lock().callers.iter().filter(nested).cloned().collect();
+        for caller in callers {
+            let stack = caller.state.lock().stack.clone();
+            if holds(&stack) {
+                caller.mark_deadlocked();
+                self.detach(&caller, true, |call| ErrorPayload::cancelled(call.retry()));
+            }
+        }
     }
 }

@@ -42,8 +42,6 @@ pub struct Flight {
     /// The canonical text of the input as issued.
     issued: Arc<[u8]>,
     pub options: Options,
-    /// Calls whose host code is on the stack of the thread that waits for this one.
-    pub ancestors: Vec<u64>,
     /// What is asked now must be known whatever becomes of the call: whether it is hidden, and how what
     /// has executed is settled. Only the end of the registry hurries it.
     pub patient: bool,
@@ -62,21 +60,13 @@ pub struct Flight {
 }
 
 impl Flight {
-    pub fn new(
-        engine: &Arc<Engine>,
-        call: Arc<Call>,
-        request: Request,
-        issued: Arc<[u8]>,
-        options: Options,
-        ancestors: Vec<u64>,
-    ) -> Flight {
+    pub fn new(engine: &Arc<Engine>, call: Arc<Call>, request: Request, issued: Arc<[u8]>, options: Options) -> Flight {
         Flight {
             engine: engine.clone(),
             call,
             request,
             issued,
             options,
-            ancestors,
             patient: false,
             cut_short: false,
             host: None,

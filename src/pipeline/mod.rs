@@ -41,10 +41,11 @@ pub fn invoke(
     caller: &Arc<Caller>,
     ancestors: Vec<u64>,
 ) -> Result<Option<Arc<Call>>, ApiError> {
+    caller.stand_on(ancestors);
     // Phase 1 is the caller's: on its thread, so that requests are known in the order they came.
     match identity::identify(engine, number, &mut request, &options, caller)? {
         Identity::New(call, issued) => {
-            let mut flight = Flight::new(engine, call.clone(), request, issued, options, ancestors);
+            let mut flight = Flight::new(engine, call.clone(), request, issued, options);
             // Lent, since what an async function takes by value it carries twice.
             task::spawn(&engine.dispatcher, trace::in_span(&call.ids, async move { run(&mut flight).await }));
             Ok(Some(call))
