@@ -1,5 +1,6 @@
 #!/bin/sh
-# swift-run.sh test | scenarios [ARGUMENTS]: the tests of bindings/swift, or its scenario runner over spec/scenarios, against build/debug.
+# swift-run.sh test | scenarios [ARGUMENTS] | quick-start: the tests of bindings/swift, its scenario runner over spec/scenarios, or the program
+# of its README as a package of its own, against build/debug.
 # Swift is the one on the path, or the one that `make toolchains` installed. Exits 3 where there is neither.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,13 +16,26 @@ else
   exit 3
 fi
 
+package=bindings/swift
 case $mode in
 test) command="swift test" arguments="" ;;
 scenarios) command="swift run --quiet" arguments="scenarios $* $project/spec/scenarios" ;;
-*) echo "test or scenarios?" >&2; exit 2 ;;
+quick-start)
+  command="swift run --quiet" arguments="" package=build/swift-quick-start
+  mkdir -p $package/Sources/start
+  sed -n '/^```swift$/,/^```$/p' bindings/swift/README.md | grep -v '^```' >$package/Sources/start/main.swift
+  cat >$package/Package.swift <<'END'
+// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(
+  name: "start", platforms: [.macOS(.v13)], dependencies: [.package(name: "AgentSurface", path: "../../bindings/swift")],
+  targets: [.executableTarget(name: "start", dependencies: ["AgentSurface"])])
+END
+  ;;
+*) echo "test, scenarios or quick-start?" >&2; exit 2 ;;
 esac
 library=$project/build/debug
-command="cd $project/bindings/swift && $command --scratch-path $project/build/swift -Xlinker -L$library -Xlinker -rpath -Xlinker $library $arguments"
+command="cd $project/$package && $command --scratch-path $project/build/swift/$(basename $package) -Xlinker -L$library -Xlinker -rpath -Xlinker $library $arguments"
 
 if [ -z "$enter" ]; then
   exec sh -c "$command"

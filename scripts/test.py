@@ -107,6 +107,11 @@ def swift_scenarios(dispatch):
     return passed, failed or int(status != 0 or passed == 0), said
 
 
+def swift_quick_start():
+    status, said = swift("quick-start")
+    return (1, 0, said) if status == 0 and "\nHello, Ada\n" in said else (0, 1, said)
+
+
 def mobile():
     """Each target compiles, exports the header's functions, asks of its platform what is known; and what is put together of it."""
     said = ""
@@ -172,6 +177,7 @@ PARTS = [
     ("Swift package", swift_tests),
     ("scenarios in Swift", lambda: swift_scenarios("push")),
     ("scenarios in Swift, pull dispatch", lambda: swift_scenarios("pull")),
+    ("the Swift README's quick start", swift_quick_start),
     ("static libraries for iOS, Android and arm64", mobile),
     ("C on arm64 Linux, emulated", arm64),
     ("the example's account", demo),
