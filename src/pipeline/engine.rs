@@ -1,6 +1,6 @@
 //! A registry with the calls that are under way in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use crate::catalog::{Registration, Status};
 use crate::model::ApiError;
 use crate::model::config::Config;
 use crate::registry::{HostHooks, Registry};
+use crate::runtime::Reply;
 
 /// What a full registry asks an agent to wait, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 1000;
@@ -30,6 +31,9 @@ pub struct Engine {
     pub dedupe: Dedupe,
     /// Calls that have not settled, by number; at most `maxInFlight`.
     flights: Mutex<HashMap<u64, Arc<Call>>>,
+    /// Answers owed by handlers that hold their slots after a timeout: they outlive the records of their
+    /// calls. At most `maxInFlight`; beyond that the oldest lets go.
+    stragglers: Mutex<VecDeque<Arc<Reply>>>,
     last_number: AtomicU64,
 }
 
@@ -48,6 +52,7 @@ impl Engine {
             dedupe: Dedupe::new(registry.limits()),
             registry,
             flights: Mutex::default(),
+            stragglers: Mutex::default(),
             last_number: AtomicU64::new(0),
         }))
     }
@@ -83,6 +88,22 @@ impl Engine {
     pub fn land(&self, call: &Call) {
         let landed = self.flights.lock().remove(&call.number);
         drop(landed);
+    }
+
+    pub fn keep_straggler(&self, reply: &Arc<Reply>) {
+        let gone = {
+            let mut stragglers = self.stragglers.lock();
+            let (holding, mut gone): (VecDeque<_>, VecDeque<_>) =
+                stragglers.drain(..).partition(|reply| reply.is_holding());
+            *stragglers = holding;
+            stragglers.push_back(reply.clone());
+            if stragglers.len() > self.limits().max_in_flight as usize {
+                gone.extend(stragglers.pop_front());
+            }
+            gone
+        };
+        // Outside the lock: a slot that is let go wakes the next in line.
+        drop(gone);
     }
 
     pub fn flight(&self, number: u64) -> Option<Arc<Call>> {
@@ -130,6 +151,8 @@ impl Engine {
         let engine = self.clone();
         self.dispatcher.at_last(move || {
             engine.dedupe.clear();
+            let stragglers = std::mem::take(&mut *engine.stragglers.lock());
+            drop(stragglers);
             engine.confirmations.clear();
             engine.release_host();
             if let Some(pull) = &engine.dispatcher.pull {

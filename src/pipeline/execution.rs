@@ -125,9 +125,11 @@ fn timeout_ms(flight: &Flight, target: &Target) -> u64 {
 }
 
 /// `onTimeout: "hold"`: the slot stays taken until the handler has really ended.
-fn hold(flight: &mut Flight, reply: &Reply) {
-    if let Some(slot) = flight.slot.take() {
-        flight.slot = reply.hold(Box::new(slot)).and_then(|slot| slot.downcast().ok()).map(|slot| *slot);
+fn hold(flight: &mut Flight, reply: &Arc<Reply>) {
+    let Some(slot) = flight.slot.take() else { return };
+    match reply.hold(Box::new(slot)) {
+        None => flight.engine.keep_straggler(reply),
+        Some(ended) => flight.slot = ended.downcast().ok().map(|slot| *slot),
     }
 }
 

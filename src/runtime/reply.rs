@@ -375,6 +375,10 @@ impl Reply {
         self.state.lock().late = Some(call);
     }
 
+    pub fn is_holding(&self) -> bool {
+        self.state.lock().held.is_some()
+    }
+
     /// Keeps `thing` until the handler has ended; gives it back where it has ended already.
     pub fn hold(&self, thing: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
         let mut state = self.state.lock();
