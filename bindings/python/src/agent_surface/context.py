@@ -29,7 +29,8 @@ class _Told:
     @property
     def document(self) -> Dict[str, Any]:
         if self._document is None:
-            self._document = _json.loads(self._bytes)
+            document: Dict[str, Any] = _json.loads(self._bytes)
+            self._document = document
         return self._document
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, AsyncIterator, Callable, Collection, Deque, Dict, Generi
 from . import _json
 from ._engine import Engine
 from ._native import abi
-from .errors import AgentSurfaceError
+from .errors import AgentSurfaceError, ClosedError
 
 T = TypeVar("T")
 Event = Mapping[str, Any]
@@ -52,7 +52,11 @@ class Stream(Generic[T]):
         self._ended = False
         self._lost = 0
         self._of_loss = lost
-        self._close = open_(self)
+        self._close: Callable[[], None] = lambda: None
+        try:
+            self._close = open_(self)
+        except ClosedError:  # nothing will come of a surface that is closed
+            self._ended = True
 
     def put(self, item: T) -> None:
         """Called on any thread."""

@@ -74,6 +74,7 @@ class Surface:
             "onDuplicateInstance": on_duplicate,
             "duplicateSuffixPolicy": duplicate_suffix,
             "applyDefaults": apply_defaults,
+            **self._more_config(),
         }
         if workers is not None:
             config["pool"] = {"workers": workers}
@@ -82,6 +83,10 @@ class Surface:
         elif audit is not None:
             config["audit"] = {"sink": {"file": os.fspath(audit)}}
         return config
+
+    def _more_config(self) -> Dict[str, Any]:
+        """What a surface for tests adds."""
+        return {}
 
     @staticmethod
     def testing(**options: Any) -> TestSurface:

@@ -27,12 +27,9 @@ class TestSurface(Surface):
         self._start, self._seed = start, seed
         super().__init__(**{"environment": "test", **options})
 
-    def _config(self, *arguments: Any) -> Dict[str, Any]:
-        config = super()._config(*arguments)
-        config["clock"] = {"manual": {"start": self._start}}
-        if self._seed is not None:
-            config["idSeed"] = self._seed
-        return config
+    def _more_config(self) -> Dict[str, Any]:
+        clock: Dict[str, Any] = {"clock": {"manual": {"start": self._start}}}
+        return {**clock, **_json.without_none(idSeed=self._seed)}
 
     def advance(self, seconds: float) -> None:
         """Moves the clock on, firing what falls due in order, and waits until nothing of the runtime is ready to run."""

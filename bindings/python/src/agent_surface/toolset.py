@@ -13,6 +13,8 @@ from .result import Result
 if TYPE_CHECKING:
     from .surface import Surface
 
+# A tool's name, or a provider's call: a dict, or what its client library gives.
+ToolCall = Union[str, Mapping[str, Any], Any]
 Format = Literal["neutral", "openai", "anthropic", "gemini", "mcp"]
 
 
@@ -53,16 +55,17 @@ class Toolset:
     def info(self) -> Mapping[str, Any]:
         return cast(Mapping[str, Any], _json.loads(abi.toolset_info(self._handle)))
 
-    async def call(self, name: str, input: Any = None, *, id: Optional[str] = None) -> Result:
-        """Runs a model's tool call. `input` may be the JSON text that some providers send. What a model gets wrong is in the
-        result. With confirmations `wait` the result comes once the person has decided."""
+    async def call(self, call: ToolCall, input: Any = None, *, id: Optional[str] = None) -> Result:
+        """Runs a model's tool call: the provider's own call as it came (a dict or an object of its client), or a tool's name
+        with input and id. What a model gets wrong is in the result. With confirmations `wait` the result comes once the
+        person has decided."""
         self._surface._engine.enters()
-        document = _json.dumps(_call(name, input, id))
+        document = _document(call, input, id)
         return await awaited(lambda target: abi.toolset_call(self._handle, document, target))
 
-    def call_sync(self, name: str, input: Any = None, *, id: Optional[str] = None) -> Result:
+    def call_sync(self, call: ToolCall, input: Any = None, *, id: Optional[str] = None) -> Result:
         """The same on this thread."""
-        document = _json.dumps(_call(name, input, id))
+        document = _document(call, input, id)
         return waited(lambda: abi.toolset_call_wait(self._handle, document))
 
     def render(self, result: Union[Result, Mapping[str, Any]], format: Format = "neutral") -> Any:
@@ -71,9 +74,9 @@ class Toolset:
         return _json.loads(abi.toolset_render(self._handle, format, text))
 
     def close(self) -> None:
-        handle, self._handle = self._handle, 0
+        """Ends it; a call afterwards raises StaleHandleError. Closing again is fine."""
         try:
-            abi.toolset_free(handle)
+            abi.toolset_free(self._handle)
         except AgentSurfaceError:  # freed before, or the parent's
             pass
 
@@ -88,5 +91,10 @@ class Toolset:
             self.close()
 
 
-def _call(name: str, input: Any, id: Optional[str]) -> Dict[str, Any]:
-    return {"name": name, "input": {} if input is None else input, **_json.without_none(toolCallId=id)}
+def _document(call: ToolCall, input: Any, id: Optional[str]) -> bytes:
+    if isinstance(call, str):
+        named = {"name": call, "input": {} if input is None else input}
+        return _json.dumps({**named, **_json.without_none(toolCallId=id)})
+    if input is not None or id is not None:
+        raise TypeError("a provider's call has its input and id in it")
+    return _json.dumps(call)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import pathlib
 import sys
@@ -31,12 +32,13 @@ def load(reference: str) -> Surface:
 def _file(path: pathlib.Path) -> types.ModuleType:
     if not path.is_file():
         raise Unusable(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    spec = importlib.util.spec_from_loader(path.stem, loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # hints in the module are looked up there
     sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
 
 
