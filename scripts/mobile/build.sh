@@ -12,7 +12,10 @@ cd "$(dirname "$0")/../.."
 profile=${PROFILE:-release}
 case $profile in
 release) folder=build/mobile out=release ;;
-dev) folder=build/mobile-dev out=debug ;;
+dev)
+  folder=build/mobile-dev out=debug
+  export CARGO_PROFILE_DEV_DEBUG=0  # nobody debugs it, and the libraries are a third of the size
+  ;;
 *) echo "PROFILE is release or dev" >&2; exit 2 ;;
 esac
 
