@@ -30,10 +30,11 @@ pub async fn approve(
     flight.enter()?;
     let wanted = ask_policies(flight, target, &value).await?;
     if !wanted.confirmation {
+        authority::charge_spared(flight)?;
         return Ok(None);
     }
     let capability = target.capability();
-    let engine = &flight.engine;
+    let engine = flight.engine.clone();
     let binding = confirm::binding(
         &engine.surface_id,
         &target.registration.id,
@@ -44,9 +45,13 @@ pub async fn approve(
     );
     if let Some(id) = &flight.request.confirmation_id {
         match engine.confirmations.redeem(id, &binding) {
-            Redeemed::Evidence(evidence) => return Ok(Some(evidence)),
+            Redeemed::Evidence(evidence) => {
+                flight.spared = false;
+                return Ok(Some(evidence));
+            }
             Redeemed::Pending(required) => return Err(required),
             Redeemed::Invalid(reason, retry) => {
+                authority::charge_spared(flight)?;
                 return Err(ErrorPayload::new(ErrorCode::ConfirmationInvalid, invalid_message(reason))
                     .retry(retry)
                     .reason(reason));

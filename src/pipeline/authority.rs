@@ -119,9 +119,25 @@ async fn built_in(flight: &mut Flight, target: &Target, link: &Link<'_>) -> Resu
     // What a person approved is not charged a second time for being asked about.
     let approved = flight.request.confirmation_id.as_ref();
     if approved.is_some_and(|id| flight.engine.confirmations.approves(id, consumer_key, capability_id)) {
+        flight.spared = true;
         return Ok(());
     }
-    policy::charge(link, &flight.engine.rates, consumer_key, capability_id, flight.engine.clock.now())
+    charge(flight, target, link)
+}
+
+fn charge(flight: &Flight, target: &Target, link: &Link) -> Result<(), ErrorPayload> {
+    let (engine, consumer_key) = (&flight.engine, &flight.call.ids.consumer.key);
+    policy::charge(link, &engine.rates, consumer_key, &target.capability().id, engine.clock.now())
+}
+
+/// Charges after all what evidence had spared that then redeemed nothing.
+pub fn charge_spared(flight: &mut Flight) -> Result<(), ErrorPayload> {
+    match (std::mem::take(&mut flight.spared), flight.call.target()) {
+        (true, Some(target)) => {
+            target.links(&flight.engine.config.policies).try_for_each(|link| charge(flight, &target, &link))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Asks a policy to allow or deny; it may answer later, from any thread.

@@ -48,6 +48,8 @@ pub struct Flight {
     /// Ended by something other than its own phases.
     pub cut_short: bool,
     host: Option<Arc<HostContext>>,
+    /// Approved evidence has spared the call a charge, and is still to be redeemed.
+    pub spared: bool,
     pub audit_level: AuditLevel,
     pub audit_started: bool,
     /// Host policies that were passed on the way in, outermost first, with their names.
@@ -70,6 +72,7 @@ impl Flight {
             patient: false,
             cut_short: false,
             host: None,
+            spared: false,
             audit_level: AuditLevel::Metadata,
             audit_started: false,
             passed: Vec::new(),

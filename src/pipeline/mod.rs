@@ -62,6 +62,8 @@ pub fn invoke(
 
 async fn run(flight: &mut Flight) {
     let outcome = execute(flight).await; // phases 2 to 9
+    // A call that failed before its evidence was looked at pays like any other; its failure stands.
+    let _ = authority::charge_spared(flight);
     settlement::settle(flight, outcome).await; // phase 10
 }
 
