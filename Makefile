@@ -1,4 +1,4 @@
-# make demo    builds the example host against the shared library and plays a file of recorded agent calls
+# make demo    builds the example hosts (C, Python) against the shared library and plays recorded agent calls
 # make test    everything that must hold; the last line is "N passed, N failed"
 #
 # Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"], bench,
@@ -23,6 +23,7 @@ C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
+	@scripts/python-demo.sh
 
 test: setup
 	@python3 scripts/test.py

@@ -79,6 +79,15 @@ def sanitized():
 NO_TOOLCHAIN = 3  # what their scripts exit with
 
 
+def python_package():
+    """Counts itself part by part; the last line is the sum."""
+    status, said = run("scripts/python-test.sh")
+    print("".join(f"      {line}\n" for line in said.splitlines() if line.startswith("SKIP")), end="")
+    counts = COUNTS.findall(said)
+    passed, failed = map(int, counts[-1]) if counts else (0, 0)
+    return passed, failed or int(status != 0 or passed == 0), said
+
+
 def where_it_is(status, said):
     if status == NO_TOOLCHAIN:
         raise Skipped(said.strip().splitlines()[-1])
@@ -174,6 +183,7 @@ PARTS = [
     ("C as C++17, static", lambda: built("build/debug/cpp-static", "build/debug/cpp-static")),
     ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND)),
     ("C under AddressSanitizer", sanitized),
+    ("Python package", python_package),
     ("Swift package", swift_tests),
     ("scenarios in Swift", lambda: swift_scenarios("push")),
     ("scenarios in Swift, pull dispatch", lambda: swift_scenarios("pull")),
