@@ -6,6 +6,7 @@ mod registration;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
@@ -251,7 +252,7 @@ impl Surface {
                 None => break,
                 Some(due) => {
                     let at = due.max(self.engine.clock.now());
-                    now.store(at, std::sync::atomic::Ordering::Release);
+                    now.fetch_max(at, Ordering::AcqRel);
                     while let Some(waker) = timers.take_due(at) {
                         let _scope = enter();
                         waker.wake();
@@ -259,7 +260,8 @@ impl Surface {
                 }
             }
         }
-        now.store(target, std::sync::atomic::Ordering::Release);
+        // Another thread may have moved it further.
+        now.fetch_max(target, Ordering::AcqRel);
         Ok(())
     }
 

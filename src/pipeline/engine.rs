@@ -34,7 +34,7 @@ pub struct Engine {
     /// Answers owed by handlers that hold their slots after a timeout: they outlive the records of their
     /// calls. At most `maxInFlight`; beyond that the oldest lets go.
     stragglers: Mutex<VecDeque<Arc<Reply>>>,
-    last_number: AtomicU64,
+    last_registration: AtomicU64,
 }
 
 impl Deref for Engine {
@@ -53,13 +53,18 @@ impl Engine {
             registry,
             flights: Mutex::default(),
             stragglers: Mutex::default(),
-            last_number: AtomicU64::new(0),
+            last_registration: AtomicU64::new(0),
         }))
     }
 
-    /// The number of a call to come. Never 0.
+    /// The number of a call to come.
     pub fn next_number(&self) -> u64 {
-        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+        self.dispatcher.pool.next_call()
+    }
+
+    /// The number of a registration to come.
+    pub fn next_registration(&self) -> u64 {
+        self.last_registration.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub fn in_flight(&self) -> usize {

@@ -51,6 +51,16 @@ impl Patience {
         }
     }
 
+    /// At most `ms` milliseconds of it, from now on.
+    pub fn at_most(self, ms: u64) -> Patience {
+        let soon = Instant::now() + Duration::from_millis(ms);
+        Patience(Some(self.0.map_or(soon, |until| until.min(soon))))
+    }
+
+    pub fn is_over(self) -> bool {
+        self.0.is_some_and(|until| until <= Instant::now())
+    }
+
     pub fn endless(self) -> bool {
         self.0.is_none()
     }
@@ -105,7 +115,8 @@ impl Dispatcher {
     /// Sends host code to where it runs: this thread if it drives the call, a worker, or the host.
     pub fn submit(self: &Arc<Self>, job: Job) {
         match &self.pull {
-            Some(_) if job.immediate && local::role() == Role::Host => {
+            // Host code that is too deep in itself comes to an end first.
+            Some(_) if job.immediate && local::role() == Role::Host && local::depth() < local::MAX_FRAMES => {
                 self.begin();
                 local::push_hook(job);
             }
@@ -122,7 +133,8 @@ impl Dispatcher {
             }
             None => {
                 self.begin();
-                if let Some(job) = local::keep_own(job) {
+                // In its table's queue from here on, so that its turn is in the order of submission.
+                if let Some(job) = job.take_turn().and_then(local::keep_own) {
                     self.pool.send(job);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::dispatch::Dispatcher;
+use super::dispatch::{Dispatcher, Patience};
 use super::host::{Hook, Serial};
 use super::local::{self, Frame, Role};
 use super::reply::Reply;
@@ -80,37 +80,58 @@ impl Job {
         Job::new(dispatcher, hook, label, context.into_bytes())
     }
 
-    /// Runs the host code on this thread, or leaves it with its table's queue. `false` where the table
-    /// is taken by host code on this very stack.
-    pub fn run(self) -> bool {
-        let serial = self.hook.serial().cloned();
-        let dispatcher = self.dispatcher.clone();
-        let job = match &serial {
-            Some(serial) => match serial.enter(self) {
-                Some(job) => job,
-                None => return !local::holds_serial(serial),
-            },
-            None => self,
-        };
+    /// Takes the table that keeps its calls apart, where there is one; gives nothing back where the job has to wait in
+    /// the table's queue.
+    pub(super) fn take_turn(self) -> Option<Job> {
+        match self.hook.serial().cloned() {
+            Some(serial) => serial.enter(self),
+            None => Some(self),
+        }
+    }
+
+    /// Runs the host code on this thread, or leaves it with its table's queue.
+    pub fn run(self) {
+        let Some(job) = self.take_turn() else { return };
+        let (serial, dispatcher) = (job.hook.serial().cloned(), job.dispatcher.clone());
         job.call_host(serial.clone());
         if let Some(serial) = serial {
             serial.pass_on();
         }
         local::done(dispatcher);
-        true
     }
 
-    /// Runs a hook whose answer this thread needs at once. `false` where it would wait for itself.
-    pub fn run_now(self) -> bool {
+    /// Runs a hook whose answer this thread needs at once, unless it would wait for itself, or too long, or host code
+    /// is too deep in itself.
+    pub fn run_now(self) {
+        if local::depth() >= local::MAX_FRAMES {
+            return;
+        }
         let serial = self.hook.serial().cloned();
-        if serial.as_ref().is_some_and(|serial| !serial.enter_blocking()) {
-            return false;
+        if let Some(serial) = &serial {
+            let patience = Patience::new(self.dispatcher.patience_ms() as i64);
+            if !self.dispatcher.pool.blocking(|| serial.enter_blocking(patience)) {
+                return;
+            }
         }
         self.call_host(serial.clone());
         if let Some(serial) = serial {
             serial.pass_on();
         }
-        true
+    }
+
+    /// Whether the call has gone on without it.
+    pub(super) fn is_over(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| !reply.is_open())
+    }
+
+    /// It is over, and is not run. For a job that is counted already.
+    pub(super) fn skip(self) {
+        if let Some(reply) = &self.reply {
+            reply.skipped();
+        }
+        let dispatcher = self.dispatcher.clone();
+        drop(self);
+        local::done(dispatcher);
     }
 
     /// Pull dispatch: gives the request to the host. `None` where there is nothing to hand out: a hook

@@ -324,6 +324,11 @@ pub fn looking(dispatcher: &Arc<Dispatcher>) -> bool {
     any_frame(|frame| frame.looking && Arc::ptr_eq(&frame.dispatcher, dispatcher))
 }
 
+/// Whether host code of `call` waits for a table that is taken by host code on this stack.
+pub fn keeps_waiting(dispatcher: &Arc<Dispatcher>, call: u64) -> bool {
+    any_frame(|frame| frame.serial.as_ref().is_some_and(|held| held.keeps_waiting(dispatcher, call)))
+}
+
 pub fn holds_serial(serial: &Arc<Serial>) -> bool {
     any_frame(|frame| frame.serial.as_ref().is_some_and(|held| Arc::ptr_eq(held, serial)))
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
@@ -36,6 +36,7 @@ pub struct Pool {
     desks: Mutex<Vec<Arc<Desk>>>,
     /// A look at them is due.
     watched: AtomicBool,
+    last_call: AtomicU64,
 }
 
 #[derive(Default)]
@@ -91,6 +92,7 @@ impl Pool {
             workers: Mutex::default(),
             desks: Mutex::default(),
             watched: AtomicBool::new(false),
+            last_call: AtomicU64::new(0),
         }
     }
 
@@ -113,6 +115,11 @@ impl Pool {
 
     pub fn now(&self) -> clock::Instant {
         self.origin.elapsed().as_millis() as clock::Instant
+    }
+
+    /// The number of a call to come: never 0, and no other call of any registry has it.
+    pub fn next_call(&self) -> u64 {
+        self.last_call.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub fn timers(&self) -> &Timers {

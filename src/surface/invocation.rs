@@ -12,6 +12,9 @@ use crate::runtime::clock::Instant;
 use crate::runtime::dispatch::Patience;
 use crate::runtime::{Hook, enter, local};
 
+/// How often to look whether a wait inside host code can still end, in milliseconds.
+const LOOK_MS: u64 = 10;
+
 impl Surface {
     /// Starts a call. `on_result` gets its result, exactly once.
     pub fn invoke(&self, request: &[u8], options: &[u8], on_result: Option<Hook>) -> Result<Invocation, ApiError> {
@@ -66,23 +69,20 @@ impl Surface {
             pipeline::invoke(engine, number, request, options, &caller, ancestors.clone())?
         };
         started(call.as_ref());
-        let mut free = true;
         loop {
             local::drain();
             let Some(job) = local::take_own(number) else { break };
             let _scope = enter();
-            free &= job.run();
+            job.run();
         }
         drop(driving);
-        if !caller.is_settled()
-            && let Some(call) = call
-            && (!free || self.never_ends(&call, &ancestors))
-        {
+        let result = self.wait(&caller, Patience::new(-1));
+        if result.is_err() {
+            // Nobody but this thread could ever have asked for it again.
             caller.cancel();
             local::drain();
-            return Err(would_deadlock());
         }
-        self.wait(&caller, Patience::new(-1))
+        result
     }
 
     /// A call inside another one ends with it at the latest.
@@ -98,16 +98,36 @@ impl Surface {
         ancestors.iter().filter_map(|number| self.engine.flight(*number)?.until()).min()
     }
 
-    /// Whether waiting for `call` on a thread with `stack` on it could never end.
-    fn never_ends(&self, call: &Call, stack: &[u64]) -> bool {
-        !stack.is_empty() && (stack.contains(&call.number) || self.engine.admission.blocked_by(call.number, stack))
+    /// Whether `call` waits for something that host code on this thread's stack holds.
+    fn never_ends(&self, call: &Call) -> bool {
+        let dispatcher = &self.engine.dispatcher;
+        let stack = local::stacked_calls(dispatcher);
+        stack.contains(&call.number)
+            || (!stack.is_empty() && self.engine.admission.blocked_by(call.number, &stack))
+            || local::keeps_waiting(dispatcher, call.number)
     }
 
+    /// Waits for the result. Inside host code it looks now and then whether the wait can still end: a call may come to
+    /// what this thread holds only later.
     fn wait(&self, caller: &Caller, patience: Patience) -> Result<Arc<[u8]>, ApiError> {
         if caller.is_settled() {
             return caller.wait(patience);
         }
-        self.engine.dispatcher.pool.blocking(|| caller.wait(patience))
+        let pool = &self.engine.dispatcher.pool;
+        if local::depth() == 0 {
+            return pool.blocking(|| caller.wait(patience));
+        }
+        pool.blocking(|| {
+            loop {
+                if caller.call().is_some_and(|call| self.never_ends(&call)) {
+                    return Err(would_deadlock());
+                }
+                match caller.wait(patience.at_most(LOOK_MS)) {
+                    Err(error) if error.code == Code::Timeout && !patience.is_over() => {}
+                    outcome => return outcome,
+                }
+            }
+        })
     }
 
     fn parse_call(&self, request: &[u8], options: &[u8]) -> Result<(Request, Options), ApiError> {
@@ -134,16 +154,13 @@ impl Invocation {
     pub fn wait(&self, timeout_ms: i64) -> Result<Arc<[u8]>, ApiError> {
         local::drain();
         let patience = Patience::new(timeout_ms);
-        let surface = Surface { engine: self.engine.clone() };
-        if !self.caller.is_settled() && timeout_ms != 0 {
-            let dispatcher = &self.engine.dispatcher;
-            let stack = local::stacked_calls(dispatcher);
-            let stuck = self.caller.call().is_some_and(|call| surface.never_ends(&call, &stack));
-            if stuck || (patience.endless() && dispatcher.pull.is_some()) {
-                return Err(would_deadlock());
-            }
+        if timeout_ms == 0 {
+            return self.caller.wait(patience);
         }
-        surface.wait(&self.caller, patience)
+        if !self.caller.is_settled() && patience.endless() && self.engine.dispatcher.pull.is_some() {
+            return Err(would_deadlock());
+        }
+        Surface { engine: self.engine.clone() }.wait(&self.caller, patience)
     }
 
     /// Cancels this caller's call; others who joined it wait on. Settled, it does nothing.

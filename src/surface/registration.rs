@@ -53,7 +53,7 @@ impl Surface {
         }
         let guarded = self.guard_rejects(&value, &definition);
         let collision_ids: Vec<String> = suspects.iter().map(|capability| capability.id.clone()).collect();
-        let id = engine.random.id(&format!("reg_{}_", engine.next_number()));
+        let id = engine.random.id(&format!("reg_{}_", engine.next_registration()));
         let inner = catalog::Registration::new(id, definition, hooks);
         let registration = Registration { engine: engine.clone(), inner };
         match guarded {
