@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 from typing import Callable, Optional
 
-from ._engine import Engine
+from ._engine import Flight
 from ._native import abi
 from ._native.thunks import Target
 from .errors import AgentSurfaceError
@@ -13,18 +13,25 @@ from .result import Result
 Start = Callable[[Target], int]
 
 
-async def awaited(start: Start) -> Result:
-    """Starts a call and awaits its result. Cancelling the await cancels the call, for this caller."""
+async def awaited(start: Start, flight: Optional[Flight] = None) -> Result:
+    """Starts a call and awaits its result. Cancelling the await cancels the call, for this caller.
+
+    The result comes from a thread of the library; where an async handler has just answered on this very loop, the `flight`
+    says so and it is taken at once.
+    """
     loop = asyncio.get_running_loop()
     settled: "asyncio.Future[str]" = loop.create_future()
 
     def told(text: bytes) -> None:
-        try:
-            loop.call_soon_threadsafe(_settle, settled, text)
-        except RuntimeError:  # nobody waits any more: the loop has ended
-            pass
+        if not settled.done():
+            try:
+                loop.call_soon_threadsafe(_settle, settled, text.decode("utf-8"))
+            except RuntimeError:  # nobody waits any more: the loop has ended
+                pass
 
     invocation = start({"on_result": told})
+    if flight is not None:
+        flight.waits(lambda: _look(settled, invocation))
     try:
         return Result(await settled)
     except asyncio.CancelledError:
@@ -34,9 +41,18 @@ async def awaited(start: Start) -> Result:
         _quietly(abi.invocation_free, invocation)
 
 
-def _settle(future: "asyncio.Future[str]", text: bytes) -> None:
+def _settle(future: "asyncio.Future[str]", text: str) -> None:
     if not future.done():
-        future.set_result(text.decode("utf-8"))
+        future.set_result(text)
+
+
+def _look(future: "asyncio.Future[str]", invocation: int) -> None:
+    """Takes the result if it is there already."""
+    if not future.done():
+        try:
+            future.set_result(abi.invocation_wait(invocation, 0))
+        except AgentSurfaceError:  # not yet, or gone with the await: it is told as ever
+            pass
 
 
 def _quietly(function: Callable[[int], None], invocation: int) -> None:
@@ -51,10 +67,3 @@ def waited(wait: Callable[[], str]) -> Result:
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("this thread runs an event loop, which a blocking call would stop: await the async variant")
     return Result(wait())
-
-
-def caller(engine: Engine, invocation_id: Optional[str]) -> str:
-    """Notes who calls under which id, and answers the id."""
-    chosen = invocation_id or engine.mint()
-    engine.calls(chosen, asyncio.get_running_loop())
-    return chosen

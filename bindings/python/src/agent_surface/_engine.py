@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Set, Tuple
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Set
 
 from . import _json
 from ._native import abi, thunks
@@ -34,7 +34,19 @@ class Ends(Protocol):
     def end(self) -> None: ...
 
 
-Caller = Tuple[asyncio.AbstractEventLoop, contextvars.Context]
+class Flight:
+    """A call that is awaited: on which loop, with which context variables, and what to do once it may have settled."""
+
+    __slots__ = ("loop", "context", "look")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: contextvars.Context) -> None:
+        self.loop, self.context = loop, context
+        self.look: Optional[Callable[[], None]] = None
+
+    def waits(self, look: Callable[[], None]) -> None:
+        self.look = look
+
+
 Answer = Callable[[int, Any], None]
 Work = Callable[[], Awaitable[Any]]
 
@@ -49,7 +61,7 @@ class Engine:
         self.moves = 0  # how often something was begun or ended on an event loop
         self.streams: "weakref.WeakSet[Ends]" = weakref.WeakSet()
         self._minted = itertools.count(1)
-        self._callers: Dict[str, Caller] = {}
+        self._flights: Dict[str, Flight] = {}
         self._tasks: Set["asyncio.Task[None]"] = set()
         self._late: List[Callable[[], None]] = []
         _engines[self.registry] = self
@@ -66,21 +78,23 @@ class Engine:
         """The surface is used on this thread's loop: async handlers without a caller's loop run here."""
         self.loop = asyncio.get_running_loop()
 
-    def calls(self, invocation_id: str, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self._callers[invocation_id] = (loop, contextvars.copy_context())
+    def calls(self, invocation_id: str) -> Flight:
+        """Notes that this thread's loop awaits a call."""
+        self.loop = asyncio.get_running_loop()
+        flight = self._flights[invocation_id] = Flight(self.loop, contextvars.copy_context())
+        return flight
 
     def called(self, invocation_id: str) -> None:
-        self._callers.pop(invocation_id, None)
+        self._flights.pop(invocation_id, None)
 
-    def caller(self, invocation_id: Optional[str]) -> Caller:
-        """The loop and the context variables of the one who called; else the surface's loop; else a loop of our own."""
-        caller = self._callers.get(invocation_id) if invocation_id else None
-        if caller is not None:
-            return caller
+    def flight(self, invocation_id: Optional[str]) -> Flight:
+        """Where the one who called is; else the surface's loop; else a loop of our own."""
+        flight = self._flights.get(invocation_id) if invocation_id else None
+        if flight is not None:
+            return flight
         if self.loop is not None and self.loop.is_running():
-            return self.loop, contextvars.copy_context()
-        return own_loop(), contextvars.copy_context()
+            return Flight(self.loop, contextvars.copy_context())
+        return Flight(own_loop(), contextvars.copy_context())
 
     # ---- answers that come later
 
@@ -90,13 +104,13 @@ class Engine:
         `work` makes the coroutine there, so that none is left unawaited where the loop ends first.
         """
         abi.reply_defer(reply)
-        loop, context = self.caller(invocation_id)
+        flight = self.flight(invocation_id)
         self.moves += 1
-        loop.call_soon_threadsafe(self._begin, reply, work, answer, context=context)
+        flight.loop.call_soon_threadsafe(self._begin, reply, work, answer, flight, context=flight.context)
 
-    def _begin(self, reply: int, work: Work, answer: Answer) -> None:
-        loop = asyncio.get_running_loop()
-        task: "asyncio.Task[None]" = loop.create_task(self._finish(reply, work, answer))
+    def _begin(self, reply: int, work: Work, answer: Answer, flight: Flight) -> None:
+        loop = flight.loop
+        task: "asyncio.Task[None]" = loop.create_task(self._finish(reply, work, answer, flight))
         number = thunks.keep({"notify": lambda: _cancel(loop, task)})
 
         def done(_: Any) -> None:
@@ -111,9 +125,11 @@ class Engine:
         except AgentSurfaceError:  # the call is over already
             task.cancel()
 
-    async def _finish(self, reply: int, work: Work, answer: Answer) -> None:
+    async def _finish(self, reply: int, work: Work, answer: Answer, flight: Flight) -> None:
         try:
             answer(reply, await work())
+            if flight.look is not None:
+                flight.look()
         except asyncio.CancelledError:
             abi.reply_error(reply)
             self.came_late()

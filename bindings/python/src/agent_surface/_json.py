@@ -5,11 +5,19 @@ import dataclasses
 import datetime
 import enum
 import json
+import json.encoder
 import uuid
 from collections.abc import Mapping, Set
-from typing import Any, Dict
+from typing import Any, Callable, Dict, Tuple, Union
 
-loads = json.loads
+# What the library writes has no space around it, so the scanner alone reads it.
+_scan: Callable[[str, int], Tuple[Any, int]] = getattr(json.JSONDecoder(), "scan_once")
+
+
+def loads(document: Union[str, bytes]) -> Any:
+    """A document of the library."""
+    text = document if isinstance(document, str) else document.decode("utf-8")
+    return _scan(text, 0)[0]
 
 
 def plain(value: Any) -> Any:
@@ -32,16 +40,23 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is no JSON; return a dict, list, dataclass, TypedDict or pydantic model")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
+def _encoder() -> Callable[[Any], str]:
+    """`JSONEncoder.encode` with the C encoder made once; that one makes it anew for every document."""
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # another implementation of Python
+        return encoder.encode
+    strings = getattr(json.encoder, "encode_basestring")
+    chunks = make(None, plain, strings, None, ":", ",", False, False, False)
+    return lambda value: "".join(chunks(value, 0))
 
 
-def text(value: Any) -> str:
-    return _ENCODER.encode(value)
+text = _encoder()
 
 
 def dumps(value: Any) -> bytes:
     """The bytes of a value. Raises TypeError or ValueError for what no JSON can hold, NaN and lone surrogates included."""
-    return _ENCODER.encode(value).encode("utf-8")
+    return text(value).encode("utf-8")
 
 
 def without_none(**fields: Any) -> Dict[str, Any]:

@@ -210,8 +210,7 @@ class Component:
         target: Dict[str, Callable[..., None]] = {}
         engine = self._surface._engine
         if handler is not None:
-            run = handler.run
-            target["handler"] = lambda reply, context, input: run(engine, reply, context, input)
+            target.update(handler.target(engine))
         for slot, function in hooks.items():
             if function is not None:
                 target[slot] = _precondition(function) if slot == "precondition" else _hook(function, slot)
@@ -275,8 +274,8 @@ class Component:
         kinds = self._definition.get("actions", {}), self._definition.get("observations", {})
         fields = next(kind[name] for kind in kinds if name in kind)
         handler = Handler(function, output=fields.get("output"))
-        run, engine = handler.run, self._surface._engine
-        target = {**self._targets[name], "handler": lambda *call: run(engine, *call)}
+        target = {slot: hook for slot, hook in self._targets[name].items() if slot in ("when", "precondition")}
+        target.update(handler.target(self._surface._engine))
         if self.live:
             abi.registration_rebind(self._handle, {name: target})
         self._targets[name] = target

@@ -1,15 +1,17 @@
 """A Python function as a handler: its schemas from its hints, its arguments from the input, its value to the output."""
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from typing import Annotated, Any, Callable, Dict, List, Mapping, Optional, Tuple, get_args, get_origin
 
 from . import _json, schema
-from ._engine import Engine, Work
+from ._engine import Engine
 from ._native import abi
 from ._native.codes import AS_E_LATE
 from ._native.symbols import lib
+from ._native.thunks import BLIND
 from .context import Context
 from .errors import Failure
 from .schema import Decoder, Schema
@@ -44,24 +46,33 @@ class Handler:
         self.takes_input = bool(fields)
         self._answers = self.output is not None
 
+    def target(self, engine: Engine) -> Dict[str, Callable[..., None]]:
+        """The slots of a binding."""
+        run = functools.partial(self.run, engine)
+        if self.is_async or self._context is not None:
+            return {"handler": run}
+        return {"handler": run, BLIND: run}
+
     def run(self, engine: Engine, reply: int, context: bytes, input: bytes) -> None:
         """Serves one call; on the thread of the library, which answers for whatever is raised here."""
         told = Context(context, reply)
         try:
             arguments = self._arguments(told, input)
-            value = None if self.is_async else self.function(**arguments)
+            if self.is_async:
+                work = lambda: self.function(**arguments)  # noqa: E731
+                engine.defer(reply, work, self._answer(engine), told.document["invocationId"])
+                return
+            value = self.function(**arguments)
         except Failure as why:
             engine.fail(reply, why)
             return
-        if self.is_async:
-            self._defer(engine, reply, told, lambda: self.function(**arguments))
-        elif inspect.isawaitable(value):  # a plain function that hands out a coroutine
-            self._defer(engine, reply, told, lambda: value)
+        if inspect.iscoroutine(value):  # of a plain function that hands one out
+            engine.defer(reply, lambda: value, self._answer(engine), None)
         else:
             self._reply(engine, reply, value)
 
-    def _defer(self, engine: Engine, reply: int, told: Context, work: Work) -> None:
-        engine.defer(reply, work, lambda reply, value: self._reply(engine, reply, value), told.document["invocationId"])
+    def _answer(self, engine: Engine) -> Callable[[int, Any], None]:
+        return functools.partial(self._reply, engine)
 
     def _reply(self, engine: Engine, reply: int, value: Any) -> None:
         document = b"" if value is None and not self._answers else _json.dumps(value)

@@ -191,18 +191,19 @@ class Surface:
         Cancelling the await cancels the call.
         """
         registry, engine = self._live(), self._engine
-        invocation = _calls.caller(engine, invocation_id)
+        invocation = invocation_id or engine.mint()
+        flight = engine.calls(invocation)
         options = _options(consumer, timeout, deadline, traceparent)
         fields = _target(instance_id, registration_id, surface_version, confirmation_id)
         request = _request(capability_id, input, invocation, fields)
         try:
-            result = await _calls.awaited(lambda target: abi.invoke(registry, request, options, target))
+            result = await _calls.awaited(lambda target: abi.invoke(registry, request, options, target), flight)
             pending = result.confirmation_id if wait_for_confirmation else None
             if pending is None:
                 return result
             await self.confirmations.wait(pending)
             request = _request(capability_id, input, invocation, {**fields, "confirmationId": pending})
-            return await _calls.awaited(lambda target: abi.invoke(registry, request, options, target))
+            return await _calls.awaited(lambda target: abi.invoke(registry, request, options, target), flight)
         finally:
             engine.called(invocation)
 

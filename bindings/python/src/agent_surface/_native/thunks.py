@@ -18,9 +18,12 @@ from .symbols import FN_DESTROY, FN_HANDLER, FN_HOOK, FN_NOTIFY, FN_TEXT, lib
 log = logging.getLogger("agent_surface")
 
 Target = Mapping[str, Callable[..., None]]
+# In a target: its handler does not look at the context, which then is not copied.
+BLIND = "blind"
 _targets: Dict[int, Target] = {}
 _numbers = itertools.count(1)
 _thread = threading.local()
+_interrupted = False  # whether any thread ever was, so that asking costs next to nothing
 
 
 def keep(target: Target) -> int:
@@ -40,6 +43,8 @@ def kept() -> int:
 
 def raise_interrupt() -> None:
     """Raises the Ctrl-C that struck while this thread ran a callback, once."""
+    if not _interrupted:
+        return
     interrupt: Optional[KeyboardInterrupt] = getattr(_thread, "interrupt", None)
     if interrupt is not None:
         _thread.interrupt = None
@@ -52,7 +57,8 @@ def failed(what: str, why: BaseException, reply: int = 0) -> None:
         if reply:
             lib.as_reply_error(reply, None, 0)
         if isinstance(why, KeyboardInterrupt):
-            _thread.interrupt = why
+            global _interrupted
+            _thread.interrupt, _interrupted = why, True
         log.error("%s failed", what, exc_info=why)
     except BaseException:  # out of memory, or a log handler that raises: there is nobody left to tell
         pass
@@ -73,9 +79,10 @@ def _handler(slot: str) -> Any:
         user_data: int, reply: int, context: Optional[int], length: int, other: Optional[int], other_length: int
     ) -> None:
         try:
-            _targets[user_data][slot](
+            target = _targets[user_data]
+            target[slot](
                 reply,
-                string_at(context, length) if context else b"",
+                string_at(context, length) if context and BLIND not in target else b"",
                 string_at(other, other_length) if other else b"",
             )
         except BaseException as why:
