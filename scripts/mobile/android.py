@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts android/ together in a folder (build/mobile or build/mobile-dev) from what build.sh made there for Android, as an AAR has it: Prefab metadata with headers and the static
+"""Puts android/ together in a folder (build/mobile unless it is given) from what build.sh made there for Android, as an AAR has it: Prefab metadata with headers and the static
 library for each ABI, and, where an NDK is there (ANDROID_NDK_HOME), the shared library with 16 KB pages in jni/. What could not be done is
 said. The folder zipped is the AAR."""
 import json, os, pathlib, re, shutil, subprocess, sys

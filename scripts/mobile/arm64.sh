@@ -1,6 +1,6 @@
 #!/bin/sh
 # arm64.sh [FOLDER]: the C tests against the static library for arm64 Linux, run by qemu's user mode. After build.sh
-# aarch64-unknown-linux-gnu; FOLDER is build/mobile or build/mobile-dev. Exits 3 where compiler or qemu is not here.
+# aarch64-unknown-linux-gnu; FOLDER is build/mobile unless it is given. Exits 3 where compiler or qemu is not here.
 set -eu
 cd "$(dirname "$0")/../.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts AgentSurface.xcframework together in a folder (build/mobile or build/mobile-dev) from what build.sh made there for iOS: for each slice the static library, and the headers
+"""Puts AgentSurface.xcframework together in a folder (build/mobile unless it is given) from what build.sh made there for iOS: for each slice the static library, and the headers
 with their module map in a folder of their own, so that two frameworks can be in one app. With Xcode, xcodebuild puts it together; without,
 the same folder is written here, and what could not be done is said."""
 import pathlib, plistlib, shutil, subprocess, sys
