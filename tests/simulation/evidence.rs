@@ -99,7 +99,9 @@ impl Evidence {
         record.state = after;
         match may {
             true => Ok(()),
-            false => broken("a confirmation is resolved once", format!("{id} went from {before:?} to {after:?}"), Vec::new()),
+            false => {
+                broken("a confirmation is resolved once", format!("{id} went from {before:?} to {after:?}"), Vec::new())
+            }
         }
     }
 }
@@ -115,13 +117,18 @@ impl World {
     pub fn check_evidence(&self) -> Checked {
         for (id, record) in &self.evidence.records {
             if record.spent != record.began {
-                let what = format!("{id} was spent {} times, and {} handlers began with it", record.spent, record.began);
+                let what =
+                    format!("{id} was spent {} times, and {} handlers began with it", record.spent, record.began);
                 return broken("evidence is spent when its handler begins", what, Vec::new());
             }
             let overdue = self.now >= record.until && !self.disposed;
             let held = || self.callers.iter().any(|c| c.result.is_none() && c.confirmation.as_ref() == Some(id));
             if overdue && (record.state == State::Pending || record.state == State::Approved && !held()) {
-                return broken("confirmations expire", format!("{id} is {:?} at {}", record.state, self.now), Vec::new());
+                return broken(
+                    "confirmations expire",
+                    format!("{id} is {:?} at {}", record.state, self.now),
+                    Vec::new(),
+                );
             }
         }
         self.callers

@@ -23,7 +23,7 @@ pub struct Generator {
     earlier: Vec<Call>,
     /// The call that a person has just approved.
     approved: Option<String>,
-    pub length: usize,
+    left: usize,
 }
 
 impl Generator {
@@ -33,8 +33,8 @@ impl Generator {
         //              register update invalidate swap unregister invoke again cancel finish decide advance set confirm close dispose
         let usual = [5, 1, 1, 1, 2, 16, 10, 6, 12, 8, 6, 3, 8, 1, 0];
         let taste = usual.map(|weight| weight * random.pick(&[0, 1, 1, 2, 4]));
-        let length = 8 + random.below(40);
-        (Generator { random, taste, names: 0, earlier: Vec::new(), approved: None, length }, setting)
+        let left = 8 + random.below(40);
+        (Generator { random, taste, names: 0, earlier: Vec::new(), approved: None, left }, setting)
     }
 
     fn name(&mut self, letter: &str) -> String {
@@ -44,6 +44,10 @@ impl Generator {
 
     /// The next step; `None` where chance picked one that means nothing here.
     pub fn next(&mut self, world: &World) -> Option<Step> {
+        if self.left == 0 {
+            return Some(Step::Dispose);
+        }
+        self.left -= 1;
         if world.registrations.is_empty() {
             return Some(self.register(world));
         }
@@ -237,7 +241,8 @@ impl Generator {
     fn decide(&mut self, world: &World) -> Option<Step> {
         let token = "vote";
         let open = world.tokens.get(token)?.iter().filter(|pending| !pending.answered);
-        let inner: Vec<bool> = open.map(|pending| matches!(&pending.of, Of::Vote { invocation: Some(_), .. })).collect();
+        let inner: Vec<bool> =
+            open.map(|pending| matches!(&pending.of, Of::Vote { invocation: Some(_), .. })).collect();
         let index = self.random.below_some(inner.len())?;
         let verdict = match self.random.below(6) {
             0 => Verdict::Deny("NOT_AUTHORIZED"),
@@ -253,8 +258,14 @@ impl Generator {
             0 => ("when", vec![json!(true), json!(true), json!(false)]),
             1 => ("precondition", vec![Value::Null, Value::Null, json!({"message": "Not now."})]),
             2 => ("bind", vec![json!({"who": "ann"}), json!({"who": "bob"}), json!({"who": 7})]),
-            3 => ("discovery", vec![json!({"decision": "expose"}), json!({"decision": "expose"}), json!({"decision": "hide"})]),
-            4 => ("authorize", vec![json!({"allow": true}), json!({"pend": "vote"}), json!({"deny": {"code": "NOT_AUTHENTICATED"}})]),
+            3 => (
+                "discovery",
+                vec![json!({"decision": "expose"}), json!({"decision": "expose"}), json!({"decision": "hide"})],
+            ),
+            4 => (
+                "authorize",
+                vec![json!({"allow": true}), json!({"pend": "vote"}), json!({"deny": {"code": "NOT_AUTHENTICATED"}})],
+            ),
             _ => ("approve", vec![json!({"allow": true}), json!({"pend": "vote"}), json!({"confirm": {}})]),
         };
         Step::Set { var, to: random.pick(&values).clone() }

@@ -88,7 +88,15 @@ impl Window {
     }
 
     /// A call was started, joined or replayed; whether it may have been.
-    pub fn called(&mut self, fate: Fate, attempt: usize, consumer: &str, id: &str, fingerprint: &str, now: u64) -> Checked {
+    pub fn called(
+        &mut self,
+        fate: Fate,
+        attempt: usize,
+        consumer: &str,
+        id: &str,
+        fingerprint: &str,
+        now: u64,
+    ) -> Checked {
         let key = (consumer.to_string(), id.to_string());
         self.keys.insert(key.clone(), ());
         let known = self.live(&key, now).cloned();
@@ -134,7 +142,8 @@ impl Window {
         }
         loop {
             let settled = self.records.iter().filter_map(|(key, record)| Some((record.settled?.1, key)));
-            let (count, oldest) = settled.fold((0, None), |(n, least), next| (n + 1, Some(least.map_or(next, |l| next.min(l)))));
+            let (count, oldest) =
+                settled.fold((0, None), |(n, least), next| (n + 1, Some(least.map_or(next, |l| next.min(l)))));
             let Some((_, oldest)) = oldest.filter(|_| count > self.size) else { return };
             let oldest = oldest.clone();
             self.records.remove(&oldest);
@@ -151,7 +160,11 @@ impl World {
                     "the call {} of {} {:?} should have been {foretold:?}, and was {:?}",
                     caller.call.name, caller.consumer, caller.id, caller.fate
                 );
-                return broken("a call is what section 7 says", what, fate_proof(foretold, &caller.call.name, self.started()));
+                return broken(
+                    "a call is what section 7 says",
+                    what,
+                    fate_proof(foretold, &caller.call.name, self.started()),
+                );
             }
         }
         if let (Some(index), false) = (self.unheard.front(), self.disposed) {
@@ -198,7 +211,8 @@ impl World {
         if right {
             return Ok(());
         }
-        let what = format!("of {consumer_key} {id:?} the window tells {}, and should {wanted}", told.unwrap_or_default());
+        let what =
+            format!("of {consumer_key} {id:?} the window tells {}, and should {wanted}", told.unwrap_or_default());
         Err(Violation { rule: "the window remembers what it should", what, proof: vec![wanted] })
     }
 }

@@ -103,7 +103,8 @@ impl World {
             let (_, depth) = self.bounds(capability);
             let (_, waiting) = self.places.lines.get(&name).copied().unwrap_or_default();
             if waiting < depth {
-                let what = format!("{} was sent away from {name}, where {waiting} waited and {depth} may", caller.call.name);
+                let what =
+                    format!("{} was sent away from {name}, where {waiting} waited and {depth} may", caller.call.name);
                 let proof = json!({"do": "await", "invocation": caller.call.name,
                     "expect": {"error": {"code": {"$not": "RATE_LIMITED"}}}});
                 return broken("nobody is sent away where there is room", what, vec![proof]);
@@ -140,9 +141,7 @@ impl World {
     fn bounds(&self, capability: &Capability) -> (usize, usize) {
         let limit = |name| self.limits[name] as usize;
         match capability.rule {
-            Rule::Gate => {
-                (limit("maxConcurrentObservationsPerConsumer"), limit("maxQueuedObservationsPerConsumer"))
-            }
+            Rule::Gate => (limit("maxConcurrentObservationsPerConsumer"), limit("maxQueuedObservationsPerConsumer")),
             rule => {
                 let max = if let Rule::Parallel(max) = rule { max } else { 1 };
                 (max, capability.depth.map_or(limit("actionQueueDepth"), |depth| depth as usize))

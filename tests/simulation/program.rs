@@ -155,8 +155,22 @@ pub static CAPABILITIES: [Capability; 13] = [
     Capability { name: "guarded", policies: &["gate"], rule: Rule::Parallel(1), ..PLAIN },
     Capability { name: "masked", policies: &["gate", "mask"], confirms: true, ..PLAIN },
     Capability { name: "look", plane: Plane::Observation, effect: "read", rule: Rule::Gate, ..PLAIN },
-    Capability { name: "jobs/run", plane: Plane::Procedure, effect: "server-mutation", rule: Rule::Own, bound: true, ..PLAIN },
-    Capability { name: "jobs/burn", plane: Plane::Procedure, effect: "destructive", rule: Rule::Own, confirms: true, ..PLAIN },
+    Capability {
+        name: "jobs/run",
+        plane: Plane::Procedure,
+        effect: "server-mutation",
+        rule: Rule::Own,
+        bound: true,
+        ..PLAIN
+    },
+    Capability {
+        name: "jobs/burn",
+        plane: Plane::Procedure,
+        effect: "destructive",
+        rule: Rule::Own,
+        confirms: true,
+        ..PLAIN
+    },
 ];
 
 /// The variables that policies and hooks answer with, and what they are at first.
@@ -285,7 +299,8 @@ impl Call {
 
 impl Setting {
     pub fn registry(&self) -> Value {
-        let limits: Map<String, Value> = self.limits.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
+        let limits: Map<String, Value> =
+            self.limits.iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
         json!({
             "environment": "test",
             "idSeed": self.id_seed,
@@ -322,7 +337,9 @@ impl Step {
     pub fn written(&self) -> Value {
         match self {
             Step::Register { name, component } => written_register(name, component),
-            Step::Update { registration, patch } => json!({"do": "update", "registration": registration, "patch": patch}),
+            Step::Update { registration, patch } => {
+                json!({"do": "update", "registration": registration, "patch": patch})
+            }
             Step::Invalidate { registration } => json!({"do": "invalidate", "registration": registration}),
             Step::Swap { registration, capability, script } => {
                 json!({"do": "swap", "registration": registration, "handlers": {capability.name: script.written()}})

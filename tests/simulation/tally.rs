@@ -9,7 +9,7 @@ use crate::world::World;
 pub struct Tally {
     pub programs: usize,
     steps: usize,
-    pub reached: BTreeMap<String, usize>,
+    reached: BTreeMap<String, usize>,
 }
 
 /// What at least some of many programs must reach.
@@ -72,14 +72,25 @@ impl Tally {
             facts.iter().filter(|(is, _)| *is).for_each(|(_, name)| self.count((*name).into()));
         }
         let given_back = |id: &str| {
-            let mut tries = world.callers.iter().filter(|c| c.confirmation.as_deref() == Some(id) && c.code() != Some("CONFIRMATION_INVALID"));
-            tries.any(|c| c.attempt.is_some_and(|a| world.attempts[a].settled.is_some() && world.attempts[a].begun.is_none()))
+            let mut tries = world
+                .callers
+                .iter()
+                .filter(|c| c.confirmation.as_deref() == Some(id) && c.code() != Some("CONFIRMATION_INVALID"));
+            tries.any(|c| {
+                c.attempt.is_some_and(|a| world.attempts[a].settled.is_some() && world.attempts[a].begun.is_none())
+            })
         };
         for (id, record) in &world.evidence.records {
             if record.state == State::Consumed && given_back(id) {
                 self.count("evidence given back".into());
             }
         }
+    }
+
+    pub fn join(&mut self, other: Tally) {
+        self.programs += other.programs;
+        self.steps += other.steps;
+        other.reached.into_iter().for_each(|(name, count)| *self.reached.entry(name).or_default() += count);
     }
 
     fn count(&mut self, what: String) {

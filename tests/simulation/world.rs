@@ -33,6 +33,9 @@ pub struct Violation {
     pub proof: Vec<Value>,
 }
 
+/// What a step answered, in the scenario runner's terms: nothing where it went as a step goes that says nothing.
+pub type Went = Option<(&'static str, Value)>;
+
 pub type Checked = Result<(), Violation>;
 
 pub fn broken(rule: &'static str, what: String, proof: Vec<Value>) -> Checked {
@@ -58,8 +61,10 @@ pub struct World {
     pub places: Places,
     /// Results that were reported and not yet found at a caller, counted by their text.
     pub reported: HashMap<String, i64>,
-    /// The steps as they went, each with the answer that the scenario runner must expect.
-    pub written: Vec<Value>,
+    /// How each step went; `None` where it named what is not there.
+    pub answers: Vec<Option<Went>>,
+    /// What was heard of calls: the kind of event, and whose.
+    pub heard: Vec<(String, String)>,
     pub executor: Vec<Script>,
     pub executed: BTreeMap<String, usize>,
     by_attempt: HashMap<String, usize>,
@@ -102,6 +107,8 @@ pub struct Caller {
     pub confirmation: Option<String>,
     pub at: u64,
     pub step: usize,
+    /// Made inside a handler.
+    pub inner: bool,
     /// What the model said would become of it; `None` for calls made inside handlers.
     pub foretold: Option<Fate>,
     pub fate: Option<Fate>,
@@ -242,7 +249,8 @@ impl World {
             attempts: Vec::new(),
             tokens: BTreeMap::new(),
             reported: HashMap::new(),
-            written: Vec::new(),
+            answers: Vec::new(),
+            heard: Vec::new(),
             executor: setting.executor.clone(),
             executed: BTreeMap::new(),
             by_attempt: HashMap::new(),
@@ -256,23 +264,15 @@ impl World {
         }
     }
 
-    /// One step to the end: done, quiet, and every invariant checked. `false` where the step names what is not there.
-    pub fn take(&mut self, step: &Step) -> Result<bool, Violation> {
+    /// One step to the end: done, quiet, and every invariant checked.
+    pub fn take(&mut self, step: &Step) -> Checked {
         self.step += 1;
-        let mut written = step.written();
-        let Some(answer) = self.apply(step) else { return Ok(false) };
-        match (step, &answer) {
-            (Step::Register { .. }, Err(error)) => written["expect"] = json!({"error": {"code": definition_error(error)}}),
-            (Step::Register { .. }, Ok(())) => {
-                let rejected = self.registrations.last().is_some_and(|last| last.status == Status::Rejected);
-                if rejected {
-                    written["expect"] = json!({"status": "rejected"});
-                }
-            }
-            (_, Err(error)) if error.code != Code::Late => written["code"] = json!(error.code.name()),
-            _ => {}
-        }
-        self.written.push(written);
+        let Some(answer) = self.apply(step) else {
+            self.answers.push(None);
+            return Ok(());
+        };
+        let went = self.went(step, &answer);
+        self.answers.push(Some(went));
         self.pump();
         if let Some(found) = self.found.take() {
             return Err(found);
@@ -281,9 +281,23 @@ impl World {
             self.subscription.cancel();
         }
         self.read_audit()?;
-        self.read_results()?;
-        self.check()?;
-        Ok(true)
+        self.read_results();
+        self.check()
+    }
+
+    fn went(&self, step: &Step, answer: &Result<(), ApiError>) -> Went {
+        match (step, answer) {
+            (Step::Register { .. }, Err(error)) => {
+                Some(("expect", json!({"error": {"code": definition_error(error)}})))
+            }
+            (Step::Register { .. }, Ok(())) => {
+                let rejected = self.registrations.last().is_some_and(|last| last.status == Status::Rejected);
+                rejected.then(|| ("expect", json!({"status": "rejected"})))
+            }
+            // Late answers are taken by the runner as they are by this.
+            (_, Err(error)) if error.code != Code::Late => Some(("code", json!(error.code.name()))),
+            _ => None,
+        }
     }
 
     // ---- the host's side -----------------------------------------------------------------------------------------------
@@ -343,7 +357,8 @@ impl World {
             }
             Step::CloseConsumer { consumer: id } => {
                 let key = format!("test:{id}");
-                let waiting = self.callers.iter_mut().filter(|caller| caller.result.is_none() && caller.consumer == key);
+                let waiting =
+                    self.callers.iter_mut().filter(|caller| caller.result.is_none() && caller.consumer == key);
                 waiting.for_each(|caller| caller.closed = true);
                 self.evidence.closed(&key);
                 Some(self.surface.consumer_close(consumer(id).to_string().as_bytes()))
@@ -465,6 +480,7 @@ impl World {
             fingerprint,
             at: self.now,
             step: self.step,
+            inner: self.nested > 0,
             foretold,
             fate,
             attempt: None,
@@ -533,7 +549,11 @@ impl World {
                 let site = self.registrations.iter_mut().find(|known| known.id == registration);
                 let Some(script) = site.and_then(|site| site.next(name)) else {
                     let what = format!("{capability} of {registration} was asked for and never given");
-                    self.found.get_or_insert(Violation { rule: "only what is there is asked for", what, proof: Vec::new() });
+                    self.found.get_or_insert(Violation {
+                        rule: "only what is there is asked for",
+                        what,
+                        proof: Vec::new(),
+                    });
                     return;
                 };
                 script
@@ -571,7 +591,11 @@ impl World {
             let text = |field: &str| context[field].as_str().map(String::from);
             let consumer = &context["consumer"];
             let of = Of::Vote {
-                consumer: format!("{}:{}", consumer["kind"].as_str().unwrap_or_default(), consumer["id"].as_str().unwrap_or_default()),
+                consumer: format!(
+                    "{}:{}",
+                    consumer["kind"].as_str().unwrap_or_default(),
+                    consumer["id"].as_str().unwrap_or_default()
+                ),
                 capability: text("capabilityId").unwrap_or_default(),
                 invocation: text("invocationId"),
                 asked: self.now,
@@ -648,6 +672,9 @@ impl World {
         }
         self.last_event = seq;
         let kind = event["type"].as_str().unwrap_or_default();
+        if let (true, Some(id)) = (kind.starts_with("invocation-"), event["invocationId"].as_str()) {
+            self.heard.push((kind.into(), id.into()));
+        }
         match kind {
             "invocation-started" | "invocation-joined" | "invocation-replayed" => {
                 let attempt = self.attempt(event["attemptId"].as_str().unwrap_or_default(), event);
@@ -737,7 +764,7 @@ impl World {
     }
 
     /// Looks at every caller that waited.
-    fn read_results(&mut self) -> Checked {
+    fn read_results(&mut self) {
         for caller in self.callers.iter_mut().filter(|caller| caller.result.is_none()) {
             if let Ok(result) = caller.invocation.wait(0) {
                 let result = parsed(&result);
@@ -746,7 +773,6 @@ impl World {
                 caller.settled = self.step;
             }
         }
-        Ok(())
     }
 }
 
