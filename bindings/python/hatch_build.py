@@ -10,13 +10,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from typing import Any, Dict
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 HERE = pathlib.Path(__file__).resolve().parent
-CRATE_FILES = ("Cargo.toml", "Cargo.lock", "build.rs", "src", "include", "LICENSE", "README.md")
+CRATE_FILES = ("Cargo.lock", "build.rs", "src", "include", "LICENSE", "README.md")
 
 
 def crate() -> pathlib.Path:
@@ -46,6 +47,11 @@ def build() -> pathlib.Path:
     return target / "release" / library_name()
 
 
+def without_tests(manifest: str) -> str:
+    """The crate's manifest without the tests and benchmarks that an sdist leaves behind: cargo wants every listed file."""
+    return re.sub(r"^\[\[(?:test|bench|example)\]\]\n(?:(?!\[).*\n?)*", "", manifest, flags=re.M)
+
+
 def platform_tag() -> str:
     return re.sub(r"[-.]", "_", sysconfig.get_platform())
 
@@ -65,6 +71,10 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name == "sdist":
             for name in CRATE_FILES:
                 build_data["force_include"][str(crate() / name)] = f"crate/{name}"
+            self._manifest = tempfile.TemporaryDirectory()
+            manifest = pathlib.Path(self._manifest.name) / "Cargo.toml"
+            manifest.write_text(without_tests((crate() / "Cargo.toml").read_text(encoding="utf-8")), encoding="utf-8")
+            build_data["force_include"][str(manifest)] = "crate/Cargo.toml"
             return
         library = build()
         build_data["pure_python"] = False

@@ -402,9 +402,11 @@ def test_two_loops_each_run_their_own_calls() -> None:
             return [result.output for result in results]
 
         seen: Dict[int, List[int]] = {}
+        both = threading.Barrier(2)  # an ident may be used again once its thread has ended
 
         def work() -> None:
             seen[threading.get_ident()] = asyncio.run(many())
+            both.wait()
 
         threads = [threading.Thread(target=work) for _ in range(2)]
         for thread in threads:
