@@ -67,7 +67,7 @@ struct work {
   std::string what;
   /// The capability id of a call, the name of a policy.
   std::string name;
-  /// "authorize" or "invoke" for a policy.
+  /// "onAuthorize" or "onInvoke" for a policy.
   std::string phase;
   std::string context, input;
   reply output;

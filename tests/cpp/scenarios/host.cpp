@@ -12,8 +12,8 @@ std::string Place::get() {
   return text;
 }
 
-Host::Host(std::map<std::string, Policy> policies, std::optional<Executor> executor, std::shared_ptr<Place> place)
-    : policies(std::move(policies)), executor(std::move(executor)), place(std::move(place)) {}
+Host::Host(const Scenario& scenario, std::shared_ptr<Place> where)
+    : policies(scenario.policies), executor(scenario.executor), place(std::move(where)) {}
 
 void Host::fail(const std::string& what) {
   const std::string where = place->get();

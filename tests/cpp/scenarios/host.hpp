@@ -95,7 +95,7 @@ struct Place {
 
 class Host {
  public:
-  Host(std::map<std::string, Policy> policies, std::optional<Executor> executor, std::shared_ptr<Place> place);
+  Host(const Scenario& scenario, std::shared_ptr<Place> where);
 
   as::registry registry;
   const std::map<std::string, Policy> policies;

@@ -98,7 +98,7 @@ std::string run_one(const Json& json, const std::shared_ptr<Options>& options) {
     return std::string("not a valid scenario: ") + fault.what();
   }
   const auto place = std::make_shared<Place>();
-  std::packaged_task<void()> task([=]() mutable { run(std::move(scenario), *options, place); });
+  std::packaged_task<void()> task([=] { run(scenario, *options, place); });
   auto outcome = task.get_future();
   std::thread(std::move(task)).detach();
   if (outcome.wait_for(WATCHDOG) != std::future_status::ready) {

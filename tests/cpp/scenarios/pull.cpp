@@ -12,9 +12,9 @@ void call(const std::shared_ptr<Host>& host, as::work& work) {
   const auto site = host->with([&](State& state) -> std::optional<Site> {
     const auto component = state.registered.find(context.text("registrationId"));
     if (component == state.registered.end()) return {};
-    const auto site = component->second->sites.find(name);
-    if (site == component->second->sites.end()) return {};
-    return site->second;
+    const auto found = component->second->sites.find(name);
+    if (found == component->second->sites.end()) return {};
+    return found->second;
   });
   if (!site) return host->fail("a handler was asked for that was never given: " + work.context);
   play::handler(host, *site)(work);

@@ -118,9 +118,9 @@ void nothing_left(const std::shared_ptr<Host>& host, const Live& before) {
 
 }  // namespace
 
-void run(Scenario scenario, Options& options, const std::shared_ptr<Place>& place) {
+void run(const Scenario& scenario, Options& options, const std::shared_ptr<Place>& place) {
   const Live before = live();
-  const auto host = std::make_shared<Host>(std::move(scenario.policies), std::move(scenario.executor), place);
+  const auto host = std::make_shared<Host>(scenario, place);
   std::optional<std::string> complaint;
   also(complaint, [&] {
     open(host, scenario, options.pull);

@@ -14,4 +14,4 @@ struct Options {
 };
 
 // Throws Wrong. `place` is where the scenario is, for the watchdog.
-void run(Scenario scenario, Options& options, const std::shared_ptr<Place>& place);
+void run(const Scenario& scenario, Options& options, const std::shared_ptr<Place>& place);
