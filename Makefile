@@ -32,7 +32,7 @@ scenarios: setup
 	@$(CARGO) test --quiet --test scenarios -- $(FILES)
 
 bench: setup
-	@$(CARGO) bench
+	@$(CARGO) bench --quiet --bench surface
 
 size: setup
 	@python3 scripts/size.py

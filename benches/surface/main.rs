@@ -11,8 +11,11 @@ mod world;
 
 use table::Row;
 
+/// A part of the table: its name, and what times it.
+type Part = (&'static str, fn() -> Vec<Row>);
+
 fn main() {
-    let parts: &[(&str, fn() -> Vec<Row>)] = &[("calls", calls::run), ("reading", reading::run)];
+    let parts: &[Part] = &[("calls", calls::run), ("reading", reading::run)];
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let rows = parts
         .iter()

@@ -37,7 +37,11 @@ fn snapshot() -> Vec<Row> {
             subject(SNAPSHOT, || free(world.snapshot())),
         ],
     );
-    vec![Row::against(&samples, SNAPSHOT, COPY, Some(5.0)), Row::against(&samples, SNAPSHOT, "fresh copy", Some(5.0)), Row::alone(&samples, "fresh copy")]
+    vec![
+        Row::against(&samples, SNAPSHOT, COPY, Some(5.0)),
+        Row::against(&samples, SNAPSHOT, "fresh copy", Some(5.0)),
+        Row::alone(&samples, "fresh copy"),
+    ]
 }
 
 fn digest() -> Vec<Row> {
@@ -66,7 +70,12 @@ fn document(bytes: usize) -> String {
     for n in 0.. {
         let record = format!(
             r#"{{"serial":"SN-{n:06}","id":"d-{n}","online":{},"load":{}.{:02},"site":{{"name":"north \u00e9 {}","floor":{}}},"tags":["a{n}","b","c \"quoted\""],"seen":{}}}"#,
-            n % 2 == 0, n % 100, n % 97, n % 7, n % 12, 1_700_000_000_000u64 + n
+            n % 2 == 0,
+            n % 100,
+            n % 97,
+            n % 7,
+            n % 12,
+            1_700_000_000_000u64 + n
         );
         if out.len() + record.len() + 2 > bytes {
             break;

@@ -26,11 +26,6 @@ impl Row {
         let target = target.map_or(String::new(), |most| format!("≤ {most}×{}", missed(ratio > most)));
         Row { what: what.into(), took, compared: format!("{ratio:.2}× {to}"), target }
     }
-
-    /// A figure with a bound of its own.
-    pub fn figure(what: &str, figure: String, target: &str, holds: bool) -> Row {
-        Row { what: what.into(), took: figure, compared: String::new(), target: format!("{target}{}", missed(!holds)) }
-    }
 }
 
 fn missed(missed: bool) -> &'static str {

@@ -54,7 +54,15 @@ impl World {
         let (mut handle, mut err) = (0, EMPTY);
         // SAFETY: as above; the names live as long as the program.
         let code = unsafe {
-            as_register(self.registry, definition.as_ptr(), definition.len(), bindings.as_ptr(), 2, &mut handle, &mut err)
+            as_register(
+                self.registry,
+                definition.as_ptr(),
+                definition.len(),
+                bindings.as_ptr(),
+                2,
+                &mut handle,
+                &mut err,
+            )
         };
         assert_eq!(code, AS_OK, "{}", text(&err));
         handle
@@ -89,31 +97,11 @@ impl World {
         }
     }
 
-    /// Starts a call; its result goes to `hooks`.
-    pub fn start(&self, request: &str, options: &str, hooks: *const as_hooks_result) -> as_invocation {
-        let mut invocation = 0;
-        let (registry, r, o) = (self.registry, request, options);
-        // SAFETY: as above; `hooks` is NULL or good for reading, as its caller says.
-        check(unsafe {
-            as_invoke(registry, r.as_ptr(), r.len(), o.as_ptr(), o.len(), hooks, &mut invocation, null_mut())
-        });
-        invocation
-    }
-
     pub fn snapshot(&self) -> as_blob {
         let mut out = EMPTY;
         // SAFETY: as above.
         check(unsafe { as_snapshot(self.registry, null(), 0, &mut out, null_mut()) });
         out
-    }
-
-    pub fn info(&self) -> String {
-        let mut out = EMPTY;
-        // SAFETY: as above.
-        check(unsafe { as_registry_info(self.registry, &mut out, null_mut()) });
-        let info = text(&out).to_owned();
-        free(out);
-        info
     }
 }
 

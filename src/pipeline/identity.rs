@@ -136,7 +136,9 @@ impl Dedupe {
         let mut forgotten = state.expire(now);
         if recorded && self.size > 0 {
             state.keep(key, now.saturating_add(self.ttl_ms));
-            while state.settled.len() > self.size && !(fault::is("eviction-stops") && state.records.len() > state.settled.len()) {
+            while state.settled.len() > self.size
+                && !(fault::is("eviction-stops") && state.records.len() > state.settled.len())
+            {
                 forgotten.extend(state.forget_least_used());
             }
         } else {
