@@ -23,6 +23,7 @@ mod pipeline;
 mod policy;
 mod registry;
 pub mod runtime;
+mod sync;
 
 pub mod surface;
 pub mod toolset;

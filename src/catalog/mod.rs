@@ -11,7 +11,7 @@ mod tombstone;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use crate::sync::RwLock;
 
 pub use registration::{CapabilityHooks, OrderKey, Registration, Status, Target};
 

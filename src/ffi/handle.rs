@@ -10,7 +10,7 @@
 
 use super::process::{self, Process};
 use crate::model::{ApiError, Code};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 
 const INDEX_BITS: u32 = 20;
 const GENERATION_BITS: u32 = 30;

@@ -11,7 +11,7 @@ pub mod trace;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 
 pub use audit::{Entry, Measures};
 pub use listener::Listener;

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 use super::engine::Engine;

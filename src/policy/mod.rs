@@ -6,7 +6,7 @@ mod rate;
 
 use std::collections::HashMap;
 
-use parking_lot::RwLock;
+use crate::sync::RwLock;
 use std::sync::Arc;
 
 pub use builtin::{Facts, authority, charge, confirms, discovery, may_confirm};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 
 use super::Scope;
 use crate::runtime::clock::Instant;

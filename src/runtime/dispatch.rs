@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 use super::job::Job;
 use super::local::{self, Role};
@@ -69,7 +69,7 @@ impl Patience {
     pub fn wait<T, R>(
         self,
         changed: &Condvar,
-        state: &mut parking_lot::MutexGuard<'_, T>,
+        state: &mut crate::sync::MutexGuard<'_, T>,
         mut ready: impl FnMut(&mut T) -> Option<R>,
     ) -> Option<R> {
         loop {
@@ -79,7 +79,7 @@ impl Patience {
             match self.0 {
                 None => changed.wait(state),
                 Some(until) => {
-                    if changed.wait_until(state, until).timed_out() {
+                    if changed.wait_until(state, until) {
                         return ready(state);
                     }
                 }

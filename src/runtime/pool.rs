@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
+use crate::sync::Mutex;
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::race::OnceBox;
-use parking_lot::Mutex;
 
 use super::clock;
 use super::desk::Desk;

@@ -1,6 +1,6 @@
 //! Minted ids: 128 bits and more from the operating system, or from a seed in tests.
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^22 is more than 2^130.

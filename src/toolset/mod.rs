@@ -15,7 +15,7 @@ mod wire;
 
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::json::{self, digest, request_digest};

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde_json::Value;
 
 use super::Inner;
