@@ -19,13 +19,13 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios bench size fmt lint header conformance setup toolchains clean library-release library-debug
+.PHONY: demo test scenarios bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
 	@scripts/python-demo.sh
 
-test: setup
+test: setup-tests
 	@python3 scripts/test.py
 
 scenarios: setup
@@ -51,6 +51,9 @@ conformance:
 
 setup:
 	@scripts/setup.sh
+
+setup-tests:
+	@scripts/setup.sh tests
 
 toolchains:
 	@scripts/toolchains.sh
@@ -104,3 +107,9 @@ replay: setup build/release/replay
 
 build/release/replay: examples/replay/replay.c examples/json.c $(C_HEADERS) | library-release
 	$(C11) -o $@ $(filter %.c,$^) $(SHARED)
+
+# ---- programs in C++, and the package that is installed ------------------------------------------------------------------------
+
+cpp:
+	@cmake -S . -B build/cmake -DCMAKE_BUILD_TYPE=Debug
+	@cmake --build build/cmake -j2

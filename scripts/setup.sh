@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the build and the tests need and this machine lacks, where it may; otherwise says what to install.
+# setup.sh [tests]: installs what the build, or the tests too, need and this machine lacks, where it may; otherwise says what to
+# install.
 set -eu
 
 missing=""
@@ -12,6 +13,13 @@ need make make
 need nm binutils
 need valgrind valgrind
 need python3 python3
+if [ "${1:-}" = tests ]; then
+  need cmake cmake
+  need pkg-config pkg-config
+  need clang++ clang
+  [ -e /usr/include/nlohmann/json.hpp ] || missing="$missing nlohmann-json3-dev"
+  pkg-config --exists python3-embed 2>/dev/null || missing="$missing python3-dev"
+fi
 
 if [ -n "$missing" ]; then
   as_root=""

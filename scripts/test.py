@@ -152,7 +152,7 @@ def arm64():
 # ---- the parts -------------------------------------------------------------------------------------------------------------
 
 VALGRIND = ("valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect "
-            "--child-silent-after-fork=yes build/debug/c-shared")
+            "--child-silent-after-fork=yes ")
 
 
 def demo():
@@ -172,6 +172,26 @@ def quick_start():
                  "-Wl,-rpath,'$ORIGIN' && build/debug/quick-start | grep '\"output\":{\"said\":\"hello\"}'")
 
 
+CPP = "build/cmake/tests/cpp"
+
+
+def demo_cpp():
+    """The same account by the host in C++."""
+    status, said = run("make --no-print-directory cpp")
+    if status != 0:
+        return 0, 1, said
+    if not (ROOT / "build/cmake/examples/fleet-cpp").exists():
+        raise Skipped("nlohmann-json3-dev is not installed")
+    return check("build/cmake/examples/fleet-cpp examples/fleet-calls.jsonl | diff -u examples/fleet-account.txt -")
+
+
+def consumers():
+    """Hosts built from the installed package alone."""
+    passed, failed, said = built("cpp", "python3 tests/consumers/run.py build/cmake")
+    print("".join(f"      {line}\n" for line in said.splitlines() if line.startswith("SKIP")), end="")
+    return passed, failed, said
+
+
 PARTS = [
     ("format", lambda: check("cargo fmt --check")),
     ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings")),
@@ -184,8 +204,16 @@ PARTS = [
     ("C against the static library", lambda: built("build/debug/c-static", "build/debug/c-static")),
     ("C as C++17, shared", lambda: built("build/debug/cpp-shared", "build/debug/cpp-shared")),
     ("C as C++17, static", lambda: built("build/debug/cpp-static", "build/debug/cpp-static")),
-    ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND)),
+    ("C under valgrind", lambda: built("build/debug/c-shared", VALGRIND + "build/debug/c-shared")),
     ("C under AddressSanitizer", sanitized),
+    ("C++17", lambda: built("cpp", f"{CPP}/cpp-unit-17")),
+    ("C++20", lambda: built("cpp", f"{CPP}/cpp-unit-20")),
+    ("C++ under valgrind", lambda: built("cpp", f"{VALGRIND}{CPP}/cpp-unit-20")),
+    ("scenarios in C++", lambda: built("cpp", f"{CPP}/cpp-scenarios spec/scenarios/*.json")),
+    ("scenarios in C++, pull dispatch", lambda: built("cpp", f"{CPP}/cpp-scenarios --dispatch pull spec/scenarios/*.json")),
+    ("the C++ scenario runner itself", lambda: built("cpp", f"{CPP}/cpp-scenarios --self-test")),
+    ("the example's account, in C++", demo_cpp),
+    ("hosts built from the installed package", consumers),
     ("Python package", python_package),
     ("Swift package", swift_tests),
     ("scenarios in Swift", lambda: swift_scenarios("push")),

@@ -198,6 +198,16 @@ def two_languages(package, here, copy):
               PYTHONPATH=str(ROOT / "bindings/python/src"), PYTHONDONTWRITEBYTECODE="1")
 
 
+def quick_start(package, here):
+    """The README's program in C++, as it stands there."""
+    program = re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    if not program:
+        return skip("the README's program in C++", "the README has none")
+    (here / "quick-start.cpp").write_text(program.group(1), encoding="utf-8")
+    check("the README's program in C++", f"g++ -std=c++17 {WARNINGS} quick-start.cpp {package.pkg_config(here, '--cflags --libs agent-surface')} "
+          "-o quick-start && ./quick-start | grep '\"output\":{\"said\":\"hello\"}'", here, LD_LIBRARY_PATH=str(package.lib))
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     compilers = [pair for pair in COMPILERS if all(map(have, pair))]
@@ -216,6 +226,7 @@ def main():
         by_pkg_config(package, here, compilers)
         other_headers(package, here)
         two_languages(package, here, twice(package, here))
+        quick_start(package, here)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
