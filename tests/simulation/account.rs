@@ -104,14 +104,16 @@ impl World {
         let begun = attempt.begun.is_some();
         let ended = self.has_ended(attempt);
         let navigates = attempt.capability().is_some_and(|capability| capability.effect == "navigation");
+        let gone = |caller: &&Caller| caller.cancelled || caller.may_leave(self.now) && caller.result.is_some();
         let reasonable = match (attempt.code(), taken) {
+            // Everybody had left, so nobody was given the result that could be held against the answer.
+            (_, Some(_)) if attempt.result.is_none() && callers.iter().all(gone) => true,
             // What a handler answered in time counts, whatever else happens.
             (code, Some(answer)) => {
                 self.follows(attempt, code, answer) || navigates && ended && code == Some("CANCELLED")
             }
             (None, None) => false,
             (Some("CANCELLED"), None) => {
-                let gone = |caller: &&Caller| caller.cancelled || caller.may_leave(self.now) && caller.result.is_some();
                 self.disposed || callers.iter().any(|caller| caller.closed) || callers.iter().all(gone)
             }
             (Some("TIMEOUT"), None) => {
