@@ -93,7 +93,7 @@ test_with() { # test_with PYTHON FIRST?
     check "syntax of Python 3.9" "$python" -c \
       'import ast, pathlib; [ast.parse(p.read_text(encoding="utf-8"), feature_version=(3, 9)) for p in pathlib.Path("src").rglob("*.py")]'
   fi
-  counted "tests with Python $version" "$python" -m pytest -q -rs -p no:cacheprovider
+  counted "tests with Python $version" "$python" -m pytest -rs -p no:cacheprovider
   cd tests || exit 1
   counted "scenarios with Python $version" "$python" -m scenarios
   cd "$ROOT" || exit 1

@@ -13,6 +13,7 @@ import logging
 import os
 import secrets
 import threading
+import time
 import weakref
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Set
 
@@ -215,8 +216,18 @@ def _close_all() -> None:
         except AgentSurfaceError:
             pass  # closed or freed before
         engine.free()
+    _wait_for_released()
     if _own is not None and not _own.is_closed():
         _own.call_soon_threadsafe(_own.stop)
+
+
+def _wait_for_released() -> None:
+    """Registries that were collected go on closing by themselves. A thread of theirs that came back into an interpreter that has
+    ended would end the process, so this one waits until all that was handed over has been given back."""
+    until = time.monotonic() + EXIT_PATIENCE_MS / 1000
+    while thunks.kept() and time.monotonic() < until:
+        time.sleep(0.001)
+    time.sleep(0.01)  # for the last of them to have returned
 
 
 def _after_fork() -> None:
