@@ -208,7 +208,7 @@ PARTS = [
     ("C under AddressSanitizer", sanitized),
     ("C++17", lambda: built("cpp", f"{CPP}/cpp-unit-17")),
     ("C++20", lambda: built("cpp", f"{CPP}/cpp-unit-20")),
-    ("C++ under valgrind", lambda: built("cpp", f"{VALGRIND}{CPP}/cpp-unit-20")),
+    ("valgrind over C++", lambda: built("cpp", f"{VALGRIND}{CPP}/cpp-unit-20")),
     ("scenarios in C++", lambda: built("cpp", f"{CPP}/cpp-scenarios spec/scenarios/*.json")),
     ("scenarios in C++, pull dispatch", lambda: built("cpp", f"{CPP}/cpp-scenarios --dispatch pull spec/scenarios/*.json")),
     ("the C++ scenario runner itself", lambda: built("cpp", f"{CPP}/cpp-scenarios --self-test")),
