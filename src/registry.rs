@@ -202,7 +202,7 @@ impl Registry {
     }
 
     /// The host context as the snapshot sees it: an object, `{}` without one.
-    pub fn host_context_now(&self) -> HostContext {
+    pub fn host_context_now(&self) -> Arc<HostContext> {
         let asked = self.context_hook().and_then(|hook| self.ask_now(&hook, "context", b"{}".to_vec(), true));
         HostContext::of(asked)
     }

@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{Full, Waiting};
+use super::line::Line;
+use super::{Full, Turn};
 use crate::model::Limits;
 
 pub struct Gate {
@@ -13,15 +14,9 @@ pub struct Gate {
     max_queued: usize,
     running: usize,
     /// A lane exists while a call of the consumer is in it.
-    lanes: HashMap<Arc<str>, Lane>,
+    lanes: HashMap<Arc<str>, Line>,
     /// Consumers with waiting calls, in the order of their turns.
     turns: VecDeque<Arc<str>>,
-}
-
-#[derive(Default)]
-struct Lane {
-    holders: Vec<u64>,
-    queue: VecDeque<Waiting>,
 }
 
 impl Gate {
@@ -36,49 +31,43 @@ impl Gate {
         }
     }
 
-    pub fn enter(&mut self, consumer: &Arc<str>, call: u64) -> Result<(), Full> {
+    pub fn enter(&mut self, consumer: &Arc<str>, call: u64) -> Result<Turn, Full> {
         let lane = self.lanes.entry(consumer.clone()).or_default();
-        if lane.holders.len() < self.per_consumer && self.running < self.total {
-            lane.holders.push(call);
+        if lane.held() < self.per_consumer && self.running < self.total {
+            lane.hold(call);
             self.running += 1;
-            return Ok(());
+            return Ok(Turn::Now);
         }
-        if lane.queue.len() >= self.max_queued {
-            if lane.holders.is_empty() && lane.queue.is_empty() {
+        if lane.waiting() >= self.max_queued {
+            if lane.is_empty() {
                 self.lanes.remove(consumer);
             }
             return Err(Full);
         }
-        if lane.queue.is_empty() {
+        if lane.waiting() == 0 {
             self.turns.push_back(consumer.clone());
         }
-        lane.queue.push_back(Waiting { call, waker: None });
-        Ok(())
+        Ok(Turn::Later(lane.join(call)))
     }
 
-    pub fn holds_or_waits(&mut self, consumer: &Arc<str>, call: u64, waker: &Waker) -> bool {
-        let waiting = self.lanes.get_mut(consumer).and_then(|lane| lane.queue.iter_mut().find(|w| w.call == call));
-        match waiting {
-            Some(waiting) => {
-                waiting.note(waker);
-                false
-            }
-            None => true,
-        }
+    pub fn still_waits(&mut self, consumer: &Arc<str>, ticket: u64, waker: &Waker) -> bool {
+        self.lanes.get_mut(consumer).is_some_and(|lane| lane.still_waits(ticket, waker))
     }
 
     /// Gives up a place or a wait, and hands what became free to those whose turn it is.
-    pub fn leave(&mut self, consumer: &Arc<str>, call: u64) -> Vec<Waker> {
+    pub fn leave(&mut self, consumer: &Arc<str>, call: u64, turn: Turn) -> Vec<Waker> {
         if let Some(lane) = self.lanes.get_mut(consumer) {
-            let before = lane.holders.len();
-            lane.holders.retain(|holder| *holder != call);
-            self.running -= before - lane.holders.len();
-            lane.queue.retain(|waiting| waiting.call != call);
-            if lane.queue.is_empty() {
+            if lane.release(call) {
+                self.running -= 1;
+            }
+            if let Turn::Later(ticket) = turn
+                && lane.quit(ticket)
+                && lane.waiting() == 0
+            {
                 self.turns.retain(|turn| turn != consumer);
-                if lane.holders.is_empty() {
-                    self.lanes.remove(consumer);
-                }
+            }
+            if lane.is_empty() {
+                self.lanes.remove(consumer);
             }
         }
         self.hand_over()
@@ -91,18 +80,16 @@ impl Gate {
         while self.running < self.total && passed < self.turns.len() {
             let Some(consumer) = self.turns.pop_front() else { break };
             let Some(lane) = self.lanes.get_mut(&consumer) else { continue };
-            if lane.holders.len() >= self.per_consumer {
+            if lane.held() >= self.per_consumer {
                 self.turns.push_back(consumer);
                 passed += 1;
                 continue;
             }
             passed = 0;
-            if let Some(next) = lane.queue.pop_front() {
-                lane.holders.push(next.call);
-                self.running += 1;
-                woken.extend(next.waker);
-            }
-            if !lane.queue.is_empty() {
+            // Whose turn it is has a call waiting.
+            woken.extend(lane.promote());
+            self.running += 1;
+            if lane.waiting() > 0 {
                 self.turns.push_back(consumer);
             }
         }
@@ -110,11 +97,11 @@ impl Gate {
     }
 
     pub fn holders_before(&self, call: u64) -> Option<Vec<u64>> {
-        let lane = self.lanes.values().find(|lane| lane.queue.iter().any(|waiting| waiting.call == call))?;
+        let lane = self.lanes.values().find(|lane| lane.has_waiting(call))?;
         // Full for this consumer, or full for all: those are the ones it waits for.
-        if lane.holders.len() >= self.per_consumer {
-            return Some(lane.holders.clone());
+        if lane.held() >= self.per_consumer {
+            return Some(lane.holders().collect());
         }
-        Some(self.lanes.values().flat_map(|lane| lane.holders.iter().copied()).collect())
+        Some(self.lanes.values().flat_map(Line::holders).collect())
     }
 }

@@ -1,63 +1,48 @@
 //! One group of actions: at most `max` execute, the rest wait in order.
 
-use std::collections::VecDeque;
 use std::task::Waker;
 
-use super::{Full, Waiting};
+use super::line::Line;
+use super::{Full, Turn};
 use crate::fault;
 
 #[derive(Default)]
 pub struct Group {
-    holders: Vec<u64>,
-    queue: VecDeque<Waiting>,
+    line: Line,
     max: usize,
 }
 
 impl Group {
-    pub fn enter(&mut self, call: u64, max: usize, depth: usize) -> Result<(), Full> {
+    pub fn enter(&mut self, call: u64, max: usize, depth: usize) -> Result<Turn, Full> {
         self.max = max;
-        if self.holders.len() < max && self.queue.is_empty() {
-            self.holders.push(call);
-            return Ok(());
+        if self.line.held() < max && self.line.waiting() == 0 {
+            self.line.hold(call);
+            return Ok(Turn::Now);
         }
-        if self.queue.len() >= depth {
+        if self.line.waiting() >= depth {
             return Err(Full);
         }
-        self.queue.push_back(Waiting { call, waker: None });
-        Ok(())
+        Ok(Turn::Later(self.line.join(call)))
     }
 
-    /// Whether `call` holds a place; if not, it will be woken when it does.
-    pub fn holds_or_waits(&mut self, call: u64, waker: &Waker) -> bool {
-        match self.queue.iter_mut().find(|waiting| waiting.call == call) {
-            Some(waiting) => {
-                waiting.note(waker);
-                false
-            }
-            None => true,
-        }
+    pub fn still_waits(&mut self, ticket: u64, waker: &Waker) -> bool {
+        self.line.still_waits(ticket, waker)
     }
 
-    /// Gives up a place or a wait. A place that was held is handed straight to the next in line, so
-    /// that nobody can slip in between.
-    pub fn leave(&mut self, call: u64) -> Option<Waker> {
-        self.holders.retain(|holder| *holder != call);
-        if !fault::is("slot-leaked") {
-            self.queue.retain(|waiting| waiting.call != call);
+    /// Gives up a place or a wait, and hands what became free to the next.
+    pub fn leave(&mut self, call: u64, turn: Turn) -> Option<Waker> {
+        self.line.release(call);
+        if let (Turn::Later(ticket), false) = (turn, fault::is("slot-leaked")) {
+            self.line.quit(ticket);
         }
-        if self.holders.len() >= self.max {
-            return None;
-        }
-        let next = self.queue.pop_front()?;
-        self.holders.push(next.call);
-        next.waker
+        if self.line.held() < self.max { self.line.promote() } else { None }
     }
 
     pub fn holders_before(&self, call: u64) -> Option<Vec<u64>> {
-        self.queue.iter().any(|waiting| waiting.call == call).then(|| self.holders.clone())
+        self.line.has_waiting(call).then(|| self.line.holders().collect())
     }
 
     pub fn is_empty(&self) -> bool {
-        self.holders.is_empty() && self.queue.is_empty()
+        self.line.is_empty()
     }
 }

@@ -5,6 +5,7 @@
 
 mod gate;
 mod group;
+mod line;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,11 +47,19 @@ struct State {
     gate: Gate,
 }
 
+/// When a call's turn is: at once, or when its ticket is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Now,
+    Later(u64),
+}
+
 /// A call's place: waiting until [`Slot::poll`] is ready, then held. Dropping it gives it up.
 pub struct Slot {
     admission: Arc<Admission>,
     place: Place,
     call: u64,
+    turn: Turn,
 }
 
 impl Admission {
@@ -59,19 +68,21 @@ impl Admission {
     }
 
     pub fn enter_group(self: &Arc<Self>, key: GroupKey, max: usize, depth: usize, call: u64) -> Result<Slot, Full> {
-        let mut state = self.state.lock();
-        state.groups.entry(key.clone()).or_default().enter(call, max, depth)?;
-        Ok(Slot { admission: self.clone(), place: Place::Group(key), call })
+        let turn = self.state.lock().groups.entry(key.clone()).or_default().enter(call, max, depth)?;
+        Ok(Slot { admission: self.clone(), place: Place::Group(key), call, turn })
     }
 
     pub fn enter_gate(self: &Arc<Self>, consumer_key: &Arc<str>, call: u64) -> Result<Slot, Full> {
-        self.state.lock().gate.enter(consumer_key, call)?;
-        Ok(Slot { admission: self.clone(), place: Place::Gate(consumer_key.clone()), call })
+        let turn = self.state.lock().gate.enter(consumer_key, call)?;
+        Ok(Slot { admission: self.clone(), place: Place::Gate(consumer_key.clone()), call, turn })
     }
 
     /// Whether `call` waits behind calls of `holders` alone, so that waiting on their thread could
     /// never end.
     pub fn blocked_by(&self, call: u64, holders: &[u64]) -> bool {
+        if holders.is_empty() {
+            return false;
+        }
         let state = self.state.lock();
         let mut lines = state.groups.values().filter_map(|group| group.holders_before(call));
         let running = lines.next().or_else(|| state.gate.holders_before(call));
@@ -81,14 +92,13 @@ impl Admission {
 
 impl Slot {
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let Turn::Later(ticket) = self.turn else { return Poll::Ready(()) };
         let mut state = self.admission.state.lock();
-        let held = match &self.place {
-            Place::Group(key) => {
-                state.groups.get_mut(key).is_none_or(|group| group.holds_or_waits(self.call, cx.waker()))
-            }
-            Place::Gate(consumer) => state.gate.holds_or_waits(consumer, self.call, cx.waker()),
+        let waits = match &self.place {
+            Place::Group(key) => state.groups.get_mut(key).is_some_and(|group| group.still_waits(ticket, cx.waker())),
+            Place::Gate(consumer) => state.gate.still_waits(consumer, ticket, cx.waker()),
         };
-        if held { Poll::Ready(()) } else { Poll::Pending }
+        if waits { Poll::Pending } else { Poll::Ready(()) }
     }
 }
 
@@ -99,29 +109,15 @@ impl Drop for Slot {
             match &self.place {
                 Place::Group(key) => {
                     let Some(group) = state.groups.get_mut(key) else { return };
-                    let next = group.leave(self.call);
+                    let next = group.leave(self.call, self.turn);
                     if group.is_empty() {
                         state.groups.remove(key);
                     }
                     next.into_iter().collect()
                 }
-                Place::Gate(consumer) => state.gate.leave(consumer, self.call),
+                Place::Gate(consumer) => state.gate.leave(consumer, self.call, self.turn),
             }
         };
         next.into_iter().for_each(Waker::wake);
-    }
-}
-
-/// A call that waits in line.
-struct Waiting {
-    call: u64,
-    waker: Option<Waker>,
-}
-
-impl Waiting {
-    fn note(&mut self, waker: &Waker) {
-        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            self.waker = Some(waker.clone());
-        }
     }
 }

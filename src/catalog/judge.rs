@@ -1,6 +1,7 @@
 //! How one capability stands for one consumer: hidden, disabled with a reason, or exposed.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub const WHEN_ERROR: &str = "when-error";
 pub struct Look<'a> {
     pub registry: &'a Registry,
     pub consumer: &'a Consumer,
-    host: OnceCell<HostContext>,
+    host: OnceCell<Arc<HostContext>>,
 }
 
 /// One policy's own vote.

@@ -25,14 +25,14 @@ pub struct Catalog {
     max_registrations: usize,
 }
 
-/// By instance id and registration.
-type Instances = BTreeMap<(Arc<str>, Arc<str>), Target>;
+/// By instance id. Procedures may share one across component types, so there may be several.
+type Instances = BTreeMap<Arc<str>, Vec<Target>>;
 
 struct State {
     version: u64,
     by_id: HashMap<Arc<str>, Arc<Registration>>,
     by_instance: HashMap<(String, String), Arc<Registration>>,
-    /// Live instances of each capability. Procedures may share an instance id across component types.
+    /// Live instances of each capability.
     by_capability: HashMap<String, Instances>,
     /// Priority descending, type, instance (AS-SNAP-003).
     ordered: BTreeMap<OrderKey, Arc<Registration>>,
@@ -142,8 +142,8 @@ impl State {
     fn insert(&mut self, registration: &Arc<Registration>) {
         for (index, capability) in registration.definition.capabilities.iter().enumerate() {
             let target = Target { registration: registration.clone(), index };
-            let key = (registration.instance_id.clone(), registration.id.clone());
-            self.by_capability.entry(capability.id.clone()).or_default().insert(key, target);
+            let instances = self.by_capability.entry(capability.id.clone()).or_default();
+            instances.entry(registration.instance_id.clone()).or_default().push(target);
         }
         self.by_instance.insert(registration.instance_key(), registration.clone());
         self.ordered.insert(registration.order.clone(), registration.clone());
@@ -153,7 +153,12 @@ impl State {
     fn remove(&mut self, registration: &Arc<Registration>, now: Instant) {
         for capability in &registration.definition.capabilities {
             if let Some(instances) = self.by_capability.get_mut(&capability.id) {
-                instances.remove(&(registration.instance_id.clone(), registration.id.clone()));
+                if let Some(same) = instances.get_mut(&registration.instance_id) {
+                    same.retain(|target| !Arc::ptr_eq(&target.registration, registration));
+                    if same.is_empty() {
+                        instances.remove(&registration.instance_id);
+                    }
+                }
                 if instances.is_empty() {
                     self.by_capability.remove(&capability.id);
                 }

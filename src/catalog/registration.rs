@@ -215,6 +215,12 @@ impl Target {
         self.registration.hooks(self.index)
     }
 
+    /// Whether anything follows from [`Target::links`]. What does is kept on the heap, apart from the call: few have
+    /// policies, and all would carry the room for it.
+    pub fn has_policies(&self, registry: &[crate::model::policy::PolicyRef]) -> bool {
+        self.links(registry).next().is_some()
+    }
+
     /// The policies of the component and of the capability; the registry's come before them.
     pub fn links<'a>(&'a self, registry: &'a [crate::model::policy::PolicyRef]) -> impl Iterator<Item = Link<'a>> {
         let scoped = |scope: Scope, policies: &'a [crate::model::policy::PolicyRef]| {

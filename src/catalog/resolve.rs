@@ -28,18 +28,30 @@ impl Catalog {
         let scope = reach.and_then(|reach| reach.scope.as_deref());
         let observations_only = reach.is_some_and(|reach| reach.observations_only);
         let wanted = |target: &&Target| {
-            instance.is_none_or(|instance| instance == &*target.registration.instance_id)
-                && id::in_scope(&target.registration.definition.component_type, scope)
+            id::in_scope(&target.registration.definition.component_type, scope)
                 && (!observations_only || target.capability().kind == Kind::Observation)
         };
-        let live = state.by_capability.get(&request.capability_id);
+        let capability_id = &request.capability_id;
+        let live: Vec<Target> = match (state.by_capability.get(capability_id), instance) {
+            (None, _) => Vec::new(),
+            (Some(instances), Some(instance)) => {
+                instances.get(instance).into_iter().flatten().filter(wanted).cloned().collect()
+            }
+            (Some(instances), None) => instances.values().flatten().filter(wanted).cloned().collect(),
+        };
+        // The dead, who may be many, are asked only where the living leave it open.
+        let open = match &request.registration_id {
+            Some(id) => !live.iter().any(|target| *target.registration.id == **id),
+            None => live.len() != 1,
+        };
         Matches {
-            live: live.into_iter().flat_map(|instances| instances.values()).filter(wanted).cloned().collect(),
-            buried: state.tombstones.offered(&request.capability_id, instance, scope, now),
+            live,
+            buried: open && state.tombstones.offered(capability_id, instance, scope, now),
             buried_instance: request
                 .registration_id
                 .as_deref()
-                .and_then(|id| state.tombstones.instance_of(id, &request.capability_id, now)),
+                .filter(|_| open)
+                .and_then(|id| state.tombstones.instance_of(id, capability_id, now)),
             version: state.version,
         }
     }

@@ -1,6 +1,6 @@
 //! Phase 8, admission: a place among those that may execute at the same time.
 
-use std::future::poll_fn;
+use std::task::Context;
 
 use super::engine::RETRY_AFTER_MS;
 use super::flight::Flight;
@@ -24,8 +24,8 @@ pub async fn admit(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayl
     let slot = entered.map_err(|_| ErrorPayload::queue_full(RETRY_AFTER_MS))?;
     flight.call.strand(|stack| engine.admission.blocked_by(number, stack));
     let since = engine.clock.now();
-    let granted = poll_fn(|cx| slot.poll(cx));
-    let waited = flight.call.wait(&engine, granted, None, flight.call.deadline, |_| true).await;
+    let granted = |cx: &mut Context| slot.poll(cx);
+    let waited = flight.call.wait(&engine.clock, granted, None, flight.call.deadline, |_| true).await;
     flight.queue_wait_ms = engine.clock.now() - since;
     waited.map_err(|stop| flight.stopped(stop))?;
     flight.slot = Some(slot);

@@ -11,6 +11,7 @@ use crate::model::ErrorPayload;
 use crate::model::definition::Confirmation;
 use crate::model::error::ErrorCode;
 use crate::model::policy::{BuiltIn, PolicyRef};
+use crate::model::request::Request;
 use crate::policy;
 use crate::runtime::Answer;
 
@@ -20,15 +21,26 @@ struct Wanted {
     summary: Option<Summary>,
 }
 
+impl Wanted {
+    fn propose(&mut self, summary: Option<Summary>) {
+        self.confirmation = true;
+        self.summary = self.summary.take().or(summary);
+    }
+}
+
 /// Gives the reserved approval where one is needed.
 pub async fn approve(
     flight: &mut Flight,
     target: &Target,
+    request: &Request,
     input: &EffectiveInput,
     value: Value,
 ) -> Result<Option<Evidence>, ErrorPayload> {
     flight.enter()?;
-    let wanted = ask_policies(flight, target, &value).await?;
+    let mut wanted = Wanted { confirmation: target.capability().confirmation == Confirmation::Required, summary: None };
+    if target.has_policies(&flight.engine.config.policies) {
+        Box::pin(ask_policies(flight, target, &value, &mut wanted)).await?;
+    }
     if !wanted.confirmation {
         authority::charge_spared(flight)?;
         return Ok(None);
@@ -43,7 +55,7 @@ pub async fn approve(
         &input.text,
         capability.effect.as_str(),
     );
-    if let Some(id) = &flight.request.confirmation_id {
+    if let Some(id) = &request.confirmation_id {
         match engine.confirmations.redeem(id, &binding) {
             Redeemed::Evidence(evidence) => {
                 flight.spared = false;
@@ -70,17 +82,19 @@ pub async fn approve(
 }
 
 /// The onion's way in, registry outermost. A denial comes before any question to a person.
-async fn ask_policies(flight: &mut Flight, target: &Target, input: &Value) -> Result<Wanted, ErrorPayload> {
+async fn ask_policies(
+    flight: &mut Flight,
+    target: &Target,
+    input: &Value,
+    wanted: &mut Wanted,
+) -> Result<(), ErrorPayload> {
     let engine = flight.engine.clone();
-    let capability = target.capability();
-    let mut wanted = Wanted { confirmation: capability.confirmation == Confirmation::Required, summary: None };
     for link in target.links(&engine.config.policies) {
         match link.policy {
             PolicyRef::BuiltIn(BuiltIn::Audit { level }) => flight.audit_at(*level),
             PolicyRef::BuiltIn(_) => {
-                if let Some(template) = policy::confirms(&link, capability.kind, input) {
-                    wanted.confirmation = true;
-                    wanted.summary = wanted.summary.or(template.map(|text| Summary::Template(text.into())));
+                if let Some(template) = policy::confirms(&link, target.capability().kind, input) {
+                    wanted.propose(template.map(|text| Summary::Template(text.into())));
                 }
             }
             PolicyRef::Host(name) => {
@@ -91,8 +105,7 @@ async fn ask_policies(flight: &mut Flight, target: &Target, input: &Value) -> Re
                 match authority::decide(flight, hook, name, "onInvoke", context, true).await? {
                     Answer::Allow => {}
                     Answer::Confirm(text) => {
-                        wanted.confirmation = true;
-                        wanted.summary = wanted.summary.or(text.map(Summary::Text));
+                        wanted.propose(text.map(Summary::Text));
                     }
                     Answer::Deny(payload) => return Err(envelope::policy_denial(payload)),
                     _ => return Err(ErrorPayload::policy_failed()),
@@ -100,7 +113,7 @@ async fn ask_policies(flight: &mut Flight, target: &Target, input: &Value) -> Re
             }
         }
     }
-    Ok(wanted)
+    Ok(())
 }
 
 fn invalid_message(reason: &str) -> &'static str {

@@ -7,19 +7,27 @@ use crate::catalog::Target;
 use crate::catalog::judge::decides_discovery;
 use crate::model::ErrorPayload;
 use crate::model::policy::PolicyRef;
+use crate::model::request::Request;
 use crate::policy::{self, Facts, Link, Tally, Vote, context};
 use crate::runtime::job::{Job, Label};
 use crate::runtime::reply::Owed;
 use crate::runtime::{Answer, Hook, Reply};
 
-pub async fn authorize(flight: &mut Flight, target: &Target) -> Result<(), ErrorPayload> {
+pub async fn authorize(flight: &mut Flight, target: &Target, request: &Request) -> Result<(), ErrorPayload> {
     recheck_discovery(flight, target).await?;
     flight.enter()?;
-    // The onion's way in, registry outermost.
+    match target.has_policies(&flight.engine.config.policies) {
+        true => Box::pin(pass_policies(flight, target, request)).await,
+        false => Ok(()),
+    }
+}
+
+/// The onion's way in, registry outermost.
+async fn pass_policies(flight: &mut Flight, target: &Target, request: &Request) -> Result<(), ErrorPayload> {
     let engine = flight.engine.clone();
     for link in target.links(&engine.config.policies) {
         match link.policy {
-            PolicyRef::BuiltIn(_) => built_in(flight, target, &link).await?,
+            PolicyRef::BuiltIn(_) => built_in(flight, target, request, &link).await?,
             PolicyRef::Host(name) => {
                 let hooks = engine.policies.get(name).ok_or_else(ErrorPayload::policy_failed)?;
                 if let Some(hook) = &hooks.on_authorize {
@@ -56,7 +64,7 @@ pub async fn is_hidden(flight: &mut Flight, target: &Target) -> Result<bool, Err
 /// deadline nor a cancellation cuts them short: a hidden capability would answer with those, an absent
 /// one does not.
 async fn votes(flight: &mut Flight, target: &Target) -> Result<(Tally, bool), ErrorPayload> {
-    if target.links(&flight.engine.config.policies).next().is_none() {
+    if !target.has_policies(&flight.engine.config.policies) {
         return Ok((Tally::default(), false));
     }
     flight.patient = true;
@@ -107,7 +115,12 @@ async fn built_in_vote(flight: &mut Flight, target: &Target, link: &Link<'_>) ->
     Ok(policy::discovery(built_in, &facts))
 }
 
-async fn built_in(flight: &mut Flight, target: &Target, link: &Link<'_>) -> Result<(), ErrorPayload> {
+async fn built_in(
+    flight: &mut Flight,
+    target: &Target,
+    request: &Request,
+    link: &Link<'_>,
+) -> Result<(), ErrorPayload> {
     if let Some(refusal) = policy::authority(link.policy) {
         return match built_in_vote(flight, target, link).await? {
             Vote::Hide => Err(refusal),
@@ -117,7 +130,7 @@ async fn built_in(flight: &mut Flight, target: &Target, link: &Link<'_>) -> Resu
     let consumer_key = &flight.call.ids.consumer.key;
     let capability_id = &target.capability().id;
     // What a person approved is not charged a second time for being asked about.
-    let approved = flight.request.confirmation_id.as_ref();
+    let approved = request.confirmation_id.as_ref();
     if approved.is_some_and(|id| flight.engine.confirmations.approves(id, consumer_key, capability_id)) {
         flight.spared = true;
         return Ok(());

@@ -1,9 +1,9 @@
 //! One call, and those who wait for it.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use crate::sync::{Condvar, Mutex};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use crate::runtime::dispatch::Patience;
 use crate::runtime::job::{Job, Label};
 use crate::runtime::reply::Late;
 use crate::runtime::timer::{self, Sleep};
-use crate::runtime::{Answer, Hook, Reply, Signal};
+use crate::runtime::{Answer, Clock, Hook, Reply, Signal};
 
 /// Why a call ends before its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,21 +131,21 @@ impl Call {
         self.state.lock().interrupt
     }
 
-    /// Waits for `future`. What is ready first wins; an interrupt that `heeds` picks, `until`, or
+    /// Waits for what `poll` gives. What is ready first wins; an interrupt that `heeds` picks, `until`, or
     /// the `deadline` of the whole call end the wait.
-    pub async fn wait<T>(
-        &self,
-        engine: &Engine,
-        future: impl Future<Output = T>,
+    pub fn wait<'a, T>(
+        &'a self,
+        clock: &'a Arc<Clock>,
+        mut poll: impl FnMut(&mut Context) -> Poll<T> + 'a,
         until: Option<Instant>,
         deadline: Option<Instant>,
-        heeds: impl Fn(Interrupt) -> bool,
-    ) -> Result<T, Stop> {
-        let first = until.into_iter().chain(deadline).min();
-        let mut sleep = pin!(first.map(|due| Sleep::until(&engine.clock, due)));
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            if let Poll::Ready(value) = future.as_mut().poll(cx) {
+        heeds: impl Fn(Interrupt) -> bool + 'a,
+    ) -> impl Future<Output = Result<T, Stop>> + 'a {
+        let due = until.into_iter().chain(deadline).min();
+        let is_deadline = deadline.is_some() && due == deadline;
+        let mut sleep = due.map(|due| Sleep::until(clock, due));
+        poll_fn(move |cx| {
+            if let Poll::Ready(value) = poll(cx) {
                 return Poll::Ready(Ok(value));
             }
             let mut state = self.state.lock();
@@ -154,13 +154,11 @@ impl Call {
             }
             state.waker = Some(cx.waker().clone());
             drop(state);
-            match sleep.as_mut().as_pin_mut().map(|sleep| sleep.poll(cx)) {
-                Some(Poll::Ready(())) if deadline.is_some() && first == deadline => Poll::Ready(Err(Stop::Deadline)),
-                Some(Poll::Ready(())) => Poll::Ready(Err(Stop::TimedOut)),
+            match sleep.as_mut().map(|sleep| Pin::new(sleep).poll(cx)) {
+                Some(Poll::Ready(())) => Poll::Ready(Err(if is_deadline { Stop::Deadline } else { Stop::TimedOut })),
                 _ => Poll::Pending,
             }
         })
-        .await
     }
 
     // What the phases note.

@@ -13,6 +13,8 @@ use crate::confirm::Evidence;
 use crate::model::ErrorPayload;
 use crate::model::definition::{Effect, Kind};
 use crate::model::error::Retry;
+use crate::policy::context::HostContext;
+use crate::runtime::clock::Instant;
 use crate::runtime::job::{Job, Label};
 use crate::runtime::reply::Owed;
 use crate::runtime::{Answer, Hook, Reply};
@@ -21,6 +23,14 @@ use crate::runtime::{Answer, Hook, Reply};
 /// request may wait longer than the call.
 type Held = Arc<Mutex<Option<Evidence>>>;
 
+/// A handler that was asked, and its time.
+struct Asked {
+    reply: Arc<Reply>,
+    held: Held,
+    since: Instant,
+    timeout_ms: u64,
+}
+
 pub async fn run(
     flight: &mut Flight,
     target: &Target,
@@ -28,22 +38,10 @@ pub async fn run(
     evidence: Option<Evidence>,
 ) -> Result<Option<Value>, ErrorPayload> {
     flight.enter()?;
-    let engine = flight.engine.clone();
-    let (hook, name) = handler(flight, target)?;
-    let timeout_ms = timeout_ms(flight, target);
-    let confirmed = evidence.as_ref().map(|e| Confirmed { id: e.id.clone(), approved_at: e.approved_at });
-    // Reading it is no part of the execution.
+    // Reading the host context is no part of the execution.
     let host = flight.host().await?;
-    let since = engine.clock.now();
-    let until = since.saturating_add(timeout_ms);
-    let ends = flight.call.deadline.map_or(until, |deadline| deadline.min(until));
-    let context = flight.call_context(target, &host, confirmed.as_ref(), Some(ends)).into_bytes();
-    let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
-    flight.call.expect_execution(ends, guarded);
-
-    let held: Held = Arc::new(Mutex::new(evidence));
-    let reply = ask(flight, input, &hook, &name, context, held.clone());
-    let answered = flight.answer_until(&reply, until).await;
+    let Asked { reply, held, since, timeout_ms } = ask(flight, target, &host, input, evidence)?;
+    let answered = flight.answer_until(&reply, since.saturating_add(timeout_ms)).await;
     let begun = flight.call.bar();
     if !begun {
         let unspent = held.lock().take();
@@ -52,7 +50,7 @@ pub async fn run(
     let outcome = match answered {
         Ok(answer) => outcome_of(flight, target, answer),
         Err(stop) => {
-            flight.call.signal.raise(&engine.dispatcher);
+            flight.call.signal.raise(&flight.engine.dispatcher);
             if target.capability().concurrency.hold && matches!(stop, Stop::TimedOut | Stop::Deadline) && begun {
                 hold(flight, &reply);
             }
@@ -63,33 +61,44 @@ pub async fn run(
             })
         }
     };
-    flight.execution_ms = if begun { engine.clock.now() - since } else { 0 };
+    flight.execution_ms = if begun { flight.engine.clock.now() - since } else { 0 };
     outcome
 }
 
 /// Sends the handler its call. It begins, and spends the approval, only if the call still stands.
 fn ask(
     flight: &Flight,
+    target: &Target,
+    host: &HostContext,
     input: &EffectiveInput,
-    hook: &Hook,
-    name: &Arc<str>,
-    context: Vec<u8>,
-    held: Held,
-) -> Arc<Reply> {
+    evidence: Option<Evidence>,
+) -> Result<Asked, ErrorPayload> {
     let engine = &flight.engine;
+    let hook = handler(flight, target)?;
+    let timeout_ms = timeout_ms(flight, target);
     let (call, clock) = (flight.call.clone(), engine.clock.clone());
+    let since = clock.now();
+    let until = since.saturating_add(timeout_ms);
+    let ends = call.deadline.map_or(until, |deadline| deadline.min(until));
+    let guarded = flight.passed.iter().any(|(_, hooks)| hooks.on_result.is_some());
+    call.expect_execution(ends, guarded);
+
     let bounds = engine.answer_bounds(engine.limits().max_output_bytes);
     let reply = Reply::new(&engine.dispatcher, Owed::Output, bounds, Some(call.signal.clone()));
     reply.report_late_to(call.clone());
     call.keep_reply(&reply);
-    let label = Label { what: "call", name: name.clone(), phase: None };
-    let mut job = Job::new(&engine.dispatcher, hook.clone(), label, context);
+    let confirmed = evidence.as_ref().map(|e| Confirmed { id: e.id.clone(), approved_at: e.approved_at });
+    let context = flight.call_context(target, host, confirmed.as_ref(), Some(ends)).into_bytes();
+    let label = Label { what: "call", name: call.ids.capability_id.clone(), phase: None };
+    let mut job = Job::new(&engine.dispatcher, hook, label, context);
     job.reply = Some(reply.clone());
     job.call = call.number;
     job.extra = input.text.clone();
+    let held: Held = Arc::new(Mutex::new(evidence));
+    let spent = held.clone();
     job.start = Some(Box::new(move || {
         let begins = call.begin(clock.now());
-        let evidence = held.lock().take();
+        let evidence = spent.lock().take();
         // Not begun: the approval goes back as it is dropped.
         if let (true, Some(evidence)) = (begins, evidence) {
             evidence.spend(&call.ids, &call.bound());
@@ -97,27 +106,22 @@ fn ask(
         begins
     }));
     engine.dispatcher.submit(job);
-    reply
+    Ok(Asked { reply, held, since, timeout_ms })
 }
 
-/// The host's function, and its name for pull dispatch.
-fn handler(flight: &Flight, target: &Target) -> Result<(Hook, Arc<str>), ErrorPayload> {
-    let capability = target.capability();
-    let hook = match capability.kind {
+fn handler(flight: &Flight, target: &Target) -> Result<Hook, ErrorPayload> {
+    let hook = match target.capability().kind {
         Kind::Procedure => flight.engine.executor().map(|executor| executor.hook),
         _ => target.hooks().and_then(|hooks| hooks.handler.clone()),
     };
-    match hook {
-        Some(hook) => Ok((hook, flight.call.ids.capability_id.clone())),
-        // The registration ended a moment ago and has let go of its functions.
-        None => Err(ErrorPayload::unmounted("mid-flight")),
-    }
+    // Without one, the registration ended a moment ago and has let go of its functions.
+    hook.ok_or_else(|| ErrorPayload::unmounted("mid-flight"))
 }
 
 fn timeout_ms(flight: &Flight, target: &Target) -> u64 {
     let capability = target.capability();
     let limits = flight.engine.limits();
-    flight.options.timeout_ms.or(capability.timeout_ms).unwrap_or(match capability.kind {
+    flight.timeout_ms.or(capability.timeout_ms).unwrap_or(match capability.kind {
         Kind::Observation => limits.observation_timeout_ms,
         Kind::Action => limits.action_timeout_ms,
         Kind::Procedure => limits.procedure_timeout_ms,

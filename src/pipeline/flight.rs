@@ -1,7 +1,7 @@
 //! A call under way: what its phases know and share.
 
-use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Context;
 
 use super::call::{Call, Interrupt, Stop};
 use super::engine::Engine;
@@ -9,7 +9,7 @@ use crate::admit::Slot;
 use crate::catalog::Target;
 use crate::model::ErrorPayload;
 use crate::model::policy::AuditLevel;
-use crate::model::request::{Options, Request};
+use crate::model::request::{Options, Reach};
 use crate::model::time::{self, UnixMs};
 use crate::model::writer::ObjectWriter;
 use crate::observe::Entry;
@@ -38,10 +38,10 @@ pub struct Confirmed {
 pub struct Flight {
     pub engine: Arc<Engine>,
     pub call: Arc<Call>,
-    pub request: Request,
     /// The canonical text of the input as issued.
     issued: Arc<[u8]>,
-    pub options: Options,
+    pub timeout_ms: Option<u64>,
+    pub reach: Option<Arc<Reach>>,
     /// What is asked now must be known whatever becomes of the call: whether it is hidden, and how what
     /// has executed is settled. Only the end of the registry hurries it.
     pub patient: bool,
@@ -62,13 +62,13 @@ pub struct Flight {
 }
 
 impl Flight {
-    pub fn new(engine: &Arc<Engine>, call: Arc<Call>, request: Request, issued: Arc<[u8]>, options: Options) -> Flight {
+    pub fn new(engine: &Arc<Engine>, call: Arc<Call>, issued: Arc<[u8]>, options: Options) -> Flight {
         Flight {
             engine: engine.clone(),
             call,
-            request,
             issued,
-            options,
+            timeout_ms: options.timeout_ms,
+            reach: options.reach,
             patient: false,
             cut_short: false,
             host: None,
@@ -100,7 +100,10 @@ impl Flight {
         self.cut_short = true;
         match stop {
             Stop::Interrupted(interrupt) => self.call.interrupt_error(interrupt),
-            Stop::Deadline => self.call.timeout_error(self.options.deadline_ms.unwrap_or_default()),
+            Stop::Deadline => {
+                let deadline = self.call.deadline.unwrap_or(self.call.started);
+                self.call.timeout_error(deadline - self.call.started)
+            }
             Stop::TimedOut => self.call.timeout_error(0),
         }
     }
@@ -125,7 +128,7 @@ impl Flight {
             Some(hook) => self.ask(&hook, "context", b"{}".to_vec()).await?,
             None => None,
         };
-        Ok(self.host.insert(Arc::new(HostContext::of(asked))).clone())
+        Ok(self.host.insert(HostContext::of(asked)).clone())
     }
 
     /// Asks a hook that must answer before it returns. `None` where it failed or took too long.
@@ -169,11 +172,11 @@ impl Flight {
     }
 
     pub async fn answer_until(&mut self, reply: &Arc<Reply>, until: Instant) -> Result<Answer, Stop> {
-        let answered = poll_fn(|cx| reply.poll(cx.waker()));
+        let answered = |cx: &mut Context| reply.poll(cx.waker());
         let patient = self.patient;
         let deadline = if patient { None } else { self.call.deadline };
         let heeds = |interrupt| !patient || interrupt == Interrupt::Disposed;
-        let waited = self.call.wait(&self.engine, answered, Some(until), deadline, heeds).await;
+        let waited = self.call.wait(&self.engine.clock, answered, Some(until), deadline, heeds).await;
         match waited {
             Ok(answer) => Ok(answer),
             // Whichever was first counts, also when both came before this poll.

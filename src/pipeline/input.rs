@@ -13,13 +13,17 @@ use crate::json as canon;
 use crate::model::ErrorPayload;
 use crate::model::definition::{Capability, Kind};
 use crate::model::error::{ErrorCode, Retry};
-use crate::model::request::BadInput;
+use crate::model::request::{BadInput, Request};
 use crate::schema::Issue;
 
-pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<(EffectiveInput, Value), ErrorPayload> {
+pub async fn make_effective(
+    flight: &mut Flight,
+    target: &Target,
+    request: &mut Request,
+) -> Result<(EffectiveInput, Value), ErrorPayload> {
     flight.enter()?;
     let capability = target.capability();
-    if let Some(bad) = flight.request.bad_input {
+    if let Some(bad) = request.bad_input {
         let (keyword, message) = match bad {
             BadInput::Bytes => ("bytes", "Send an input of fewer bytes."),
             BadInput::Depth => ("depth", "Nest the input less deeply."),
@@ -27,7 +31,7 @@ pub async fn make_effective(flight: &mut Flight, target: &Target) -> Result<(Eff
         };
         return Err(invalid(vec![Issue { path: String::new(), message: message.into(), keyword: keyword.into() }]));
     }
-    let issued = flight.request.input.take().unwrap_or_else(|| json!({}));
+    let issued = request.input.take().unwrap_or_else(|| json!({}));
     refuse_locked(capability, &issued)?;
     let defaults = flight.engine.config.apply_defaults;
     let (value, changed) = match (capability.kind, capability.bound_fields.is_empty()) {

@@ -45,9 +45,11 @@ pub fn invoke(
     // Phase 1 is the caller's: on its thread, so that requests are known in the order they came.
     match identity::identify(engine, number, &mut request, &options, caller)? {
         Identity::New(call, issued) => {
-            let mut flight = Flight::new(engine, call.clone(), request, issued, options);
+            let mut flight = Flight::new(engine, call.clone(), issued, options);
+            let request = Box::new(request);
             // Lent, since what an async function takes by value it carries twice.
-            task::spawn(&engine.dispatcher, trace::in_span(&call.ids, async move { run(&mut flight).await }));
+            let run = async move { run(&mut flight, request).await };
+            task::spawn(&engine.dispatcher, trace::in_span(&call.ids, run));
             Ok(Some(call))
         }
         Identity::Joined(call) => {
@@ -60,19 +62,20 @@ pub fn invoke(
     }
 }
 
-async fn run(flight: &mut Flight) {
-    let outcome = execute(flight).await; // phases 2 to 9
+async fn run(flight: &mut Flight, request: Box<Request>) {
+    let outcome = execute(flight, request).await; // phases 2 to 9
     // A call that failed before its evidence was looked at pays like any other; its failure stands.
     let _ = authority::charge_spared(flight);
     settlement::settle(flight, outcome).await; // phase 10
 }
 
-async fn execute(flight: &mut Flight) -> Result<Option<Value>, ErrorPayload> {
-    let target = resolution::resolve(flight).await?; // 2
+async fn execute(flight: &mut Flight, mut request: Box<Request>) -> Result<Option<Value>, ErrorPayload> {
+    let target = resolution::resolve(flight, &request).await?; // 2
     availability::check(flight, &target).await?; // 3
-    authority::authorize(flight, &target).await?; // 4
-    let (input, value) = input::make_effective(flight, &target).await?; // 5
-    let evidence = approval::approve(flight, &target, &input, value).await?; // 6
+    authority::authorize(flight, &target, &request).await?; // 4
+    let (input, value) = input::make_effective(flight, &target, &mut request).await?; // 5
+    let evidence = approval::approve(flight, &target, &request, &input, value).await?; // 6
+    drop(request); // from here on a call may wait for long
     precondition::check(flight, &target, &input).await?; // 7
     admission::admit(flight, &target).await?; // 8
     execution::run(flight, &target, &input, evidence).await // 9

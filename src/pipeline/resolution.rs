@@ -7,20 +7,20 @@ use super::flight::Flight;
 use crate::catalog::Target;
 use crate::catalog::resolve::Matches;
 use crate::model::error::ErrorCode;
+use crate::model::request::Request;
 use crate::model::{ErrorPayload, id};
 
-pub async fn resolve(flight: &mut Flight) -> Result<Target, ErrorPayload> {
-    if !id::is_capability_id(&flight.request.capability_id) {
+pub async fn resolve(flight: &mut Flight, request: &Request) -> Result<Target, ErrorPayload> {
+    if !id::is_capability_id(&request.capability_id) {
         return Err(ErrorPayload::not_found());
     }
-    let matches =
-        flight.engine.catalog.matches(&flight.request, flight.options.reach.as_deref(), flight.engine.clock.now());
+    let matches = flight.engine.catalog.matches(request, flight.reach.as_deref(), flight.engine.clock.now());
     let version = matches.version;
-    let target = match &flight.request.registration_id {
-        Some(id) => by_registration(flight, id.clone(), matches).await?,
+    let target = match &request.registration_id {
+        Some(id) => by_registration(flight, id, matches).await?,
         None => by_instance(flight, matches).await?,
     };
-    check_version(flight, &target, version).await?;
+    check_version(flight, &target, request, version).await?;
     flight.call.bind_target(&target);
     // It may have ended between the look-up and the binding, which is what tells the call of it.
     if !target.registration.is_active() {
@@ -44,7 +44,7 @@ async fn by_instance(flight: &mut Flight, matches: Matches) -> Result<Target, Er
     }
 }
 
-async fn by_registration(flight: &mut Flight, id: String, matches: Matches) -> Result<Target, ErrorPayload> {
+async fn by_registration(flight: &mut Flight, id: &str, matches: Matches) -> Result<Target, ErrorPayload> {
     if let Some(target) = matches.live.iter().find(|target| *target.registration.id == *id) {
         return Ok(target.clone());
     }
@@ -70,9 +70,14 @@ async fn by_registration(flight: &mut Flight, id: String, matches: Matches) -> R
 }
 
 /// AS-STALE-002: where harm would be done, the caller must have seen this very surface.
-async fn check_version(flight: &mut Flight, target: &Target, version: u64) -> Result<(), ErrorPayload> {
+async fn check_version(
+    flight: &mut Flight,
+    target: &Target,
+    request: &Request,
+    version: u64,
+) -> Result<(), ErrorPayload> {
     let enforced = target.capability().effect.enforces_version();
-    match &flight.request.surface_version {
+    match &request.surface_version {
         Some(seen) if enforced && *seen != version.to_string() => {
             if authority::is_hidden(flight, target).await? {
                 return Err(ErrorPayload::not_found());

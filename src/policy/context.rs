@@ -1,6 +1,9 @@
 //! What a policy is shown. Discovery and authorization have no field for input, by construction
 //! (AS-INVOKE-001).
 
+use std::sync::Arc;
+
+use once_cell::race::OnceBox;
 use serde_json::{Map, Value};
 
 use crate::catalog::Target;
@@ -16,13 +19,19 @@ pub struct HostContext {
     pub text: Vec<u8>,
 }
 
+static EMPTY: OnceBox<Arc<HostContext>> = OnceBox::new();
+
 impl HostContext {
     /// Anything but an object counts as a failed callback, which leaves `{}`.
-    pub fn of(answer: Option<Value>) -> HostContext {
-        let value = answer.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
-        let mut text = Vec::new();
-        json::write_canonical(&value, &mut text);
-        HostContext { value, text }
+    pub fn of(answer: Option<Value>) -> Arc<HostContext> {
+        let new = |value| {
+            let text = json::canonical(&value).into_bytes();
+            Arc::new(HostContext { value, text })
+        };
+        match answer.filter(Value::is_object) {
+            Some(value) => new(value),
+            None => EMPTY.get_or_init(|| Box::new(new(Value::Object(Map::new())))).clone(),
+        }
     }
 }
 
