@@ -3,6 +3,7 @@
 //! be such a one. None is poisoned: what a lock guards here is whole at every point where host code could panic.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
@@ -42,23 +43,31 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
+/// Counts who waits, under the lock that they wait with: most that is told is told to nobody, and costs no system call.
 #[derive(Debug, Default)]
-pub struct Condvar(std::sync::Condvar);
+pub struct Condvar {
+    inner: std::sync::Condvar,
+    waiting: AtomicUsize,
+}
 
 impl Condvar {
     pub const fn new() -> Self {
-        Condvar(std::sync::Condvar::new())
+        Condvar { inner: std::sync::Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         if let Some(held) = guard.0.take() {
-            guard.0 = Some(self.0.wait(held).unwrap_or_else(PoisonError::into_inner));
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            guard.0 = Some(self.inner.wait(held).unwrap_or_else(PoisonError::into_inner));
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, pause: Duration) {
         if let Some(held) = guard.0.take() {
-            guard.0 = Some(self.0.wait_timeout(held, pause).unwrap_or_else(PoisonError::into_inner).0);
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            guard.0 = Some(self.inner.wait_timeout(held, pause).unwrap_or_else(PoisonError::into_inner).0);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -68,12 +77,17 @@ impl Condvar {
         Instant::now() >= until
     }
 
+    /// For after what they wait for was changed under their lock, as [`Condvar::notify_all`].
     pub fn notify_one(&self) {
-        self.0.notify_one();
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.inner.notify_one();
+        }
     }
 
     pub fn notify_all(&self) {
-        self.0.notify_all();
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.inner.notify_all();
+        }
     }
 }
 

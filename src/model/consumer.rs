@@ -9,6 +9,7 @@ use super::error::ApiError;
 use super::fields::{self, Fields};
 use super::id;
 use super::writer::ObjectWriter;
+use crate::json;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsumerKind {
@@ -38,6 +39,8 @@ impl ConsumerKind {
 pub struct Consumer {
     /// `kind + ":" + id`. No kind holds a colon, so two consumers never share a key.
     pub key: Arc<str>,
+    /// A hash of the key: two consumers that share it merely wait for each other.
+    pub lane: u64,
     /// The document as the host sees it again.
     pub json: String,
 }
@@ -52,7 +55,8 @@ impl Consumer {
         }
         out.string("id", id);
         out.string("kind", kind.as_str());
-        Arc::new(Consumer { key: [kind.as_str(), ":", id].concat().into(), json: out.finish() })
+        let key = [kind.as_str(), ":", id].concat();
+        Arc::new(Consumer { lane: json::fnv1a64(key.as_bytes()), key: key.into(), json: out.finish() })
     }
 
     pub fn anonymous() -> Arc<Consumer> {

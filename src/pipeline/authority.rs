@@ -169,7 +169,7 @@ pub async fn decide(
     let label = Label { what: "policy", name: name.into(), phase: Some(phase) };
     let mut job = Job::new(&engine.dispatcher, hook.clone(), label, context);
     job.reply = Some(reply.clone());
-    job.call = flight.call.number;
+    job.belongs_to(flight.call.number, flight.call.ids.consumer.lane);
     let call = flight.call.clone();
     job.start = Some(Box::new(move || call.interrupted().is_none()));
     engine.dispatcher.submit(job);

@@ -463,7 +463,9 @@ impl Caller {
         if let Some(hook) = hook {
             let label = Label { what: "result", name: "result".into(), phase: None };
             let mut job = Job::new(&engine.dispatcher, hook, label, result.to_vec());
-            job.call = call.as_ref().map_or(0, |call| call.number);
+            if let Some(call) = &call {
+                job.belongs_to(call.number, call.ids.consumer.lane);
+            }
             engine.dispatcher.submit(job);
         }
     }

@@ -92,7 +92,7 @@ fn ask(
     let label = Label { what: "call", name: call.ids.capability_id.clone(), phase: None };
     let mut job = Job::new(&engine.dispatcher, hook, label, context);
     job.reply = Some(reply.clone());
-    job.call = call.number;
+    job.belongs_to(call.number, call.ids.consumer.lane);
     job.extra = input.text.clone();
     let held: Held = Arc::new(Mutex::new(evidence));
     let spent = held.clone();

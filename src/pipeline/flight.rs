@@ -155,7 +155,7 @@ impl Flight {
     ) -> Result<Asked, ErrorPayload> {
         let label = Label { what: "hook", name: name.into(), phase: None };
         let (mut job, reply) = self.engine.immediate(hook, label, context, name_is_look(name));
-        job.call = self.call.number;
+        job.belongs_to(self.call.number, self.call.ids.consumer.lane);
         job.extra = extra;
         self.engine.dispatcher.submit(job);
         match self.answer(&reply).await {

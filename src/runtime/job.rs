@@ -26,6 +26,8 @@ pub struct Job {
     pub reply: Option<Arc<Reply>>,
     /// The call it belongs to; 0 where there is none.
     pub call: u64,
+    /// The lane of that call's consumer, in the queue to the workers.
+    pub(super) lane: u64,
     pub context: Vec<u8>,
     pub extra: Arc<[u8]>,
     /// The hook must answer before it returns, so it is never handed out in pull dispatch.
@@ -62,6 +64,7 @@ impl Job {
             label,
             reply: None,
             call: 0,
+            lane: 0,
             context,
             extra: Arc::default(),
             immediate: false,
@@ -70,6 +73,10 @@ impl Job {
             after: None,
             holds_serial: false,
         }
+    }
+
+    pub fn belongs_to(&mut self, call: u64, lane: u64) {
+        (self.call, self.lane) = (call, lane);
     }
 
     /// Tells a handler that its call was aborted.

@@ -11,6 +11,7 @@ pub mod job;
 pub mod local;
 pub mod pool;
 pub mod pull;
+mod queue;
 pub mod random;
 pub mod reply;
 pub mod signal;

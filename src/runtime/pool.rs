@@ -7,13 +7,13 @@ use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use crate::sync::Mutex;
-use crossbeam_channel::{Receiver, Sender};
 use once_cell::race::OnceBox;
 
 use super::clock;
 use super::desk::Desk;
 use super::job::Job;
 use super::local::{self, Released, Role};
+use super::queue::{Queue, Work};
 use super::timer::Timers;
 use crate::model::config::PoolConfig;
 use crate::model::{ApiError, Code};
@@ -26,8 +26,7 @@ const LOOK_MS: clock::Instant = 10;
 
 pub struct Pool {
     config: PoolConfig,
-    send: Sender<Work>,
-    receive: Receiver<Work>,
+    queue: Queue,
     timers: Timers,
     origin: Instant,
     started: AtomicBool,
@@ -43,11 +42,6 @@ pub struct Pool {
 struct Workers {
     live: usize,
     wanted: usize,
-}
-
-enum Work {
-    Job(Job),
-    Release(Vec<Released>),
 }
 
 /// One pool for each process: a forked child finds no thread of its parent's pool and makes its own.
@@ -79,13 +73,9 @@ impl Pool {
     }
 
     fn new(config: PoolConfig) -> Pool {
-        // Unbounded as a channel, bounded by admission: a job belongs to an admitted call, to a
-        // listener with at most one job out, or to a callback that is being released.
-        let (send, receive) = crossbeam_channel::unbounded();
         Pool {
             config,
-            send,
-            receive,
+            queue: Queue::default(),
             timers: Timers::default(),
             origin: Instant::now(),
             started: AtomicBool::new(false),
@@ -131,8 +121,7 @@ impl Pool {
     }
 
     pub fn send(self: &Arc<Self>, job: Job) {
-        // The receiver lives as long as the pool, so this cannot fail.
-        let _ = self.send.send(Work::Job(job));
+        self.queue.push(Work::Job(job));
         self.watch();
     }
 
@@ -146,7 +135,7 @@ impl Pool {
     fn look(self: &Arc<Self>) {
         self.watched.store(false, Ordering::Release);
         let (desks, now) = (self.desks.lock().clone(), self.now());
-        let mut again = !self.receive.is_empty();
+        let mut again = !self.queue.is_empty();
         for desk in desks {
             let seen = desk.look(now);
             again |= seen.again;
@@ -210,7 +199,8 @@ impl Pool {
     fn run_jobs(self: &Arc<Self>) {
         local::set_role(Role::Worker);
         let desk = local::desk(self);
-        while let Ok(work) = self.receive.recv() {
+        loop {
+            let work = self.queue.take();
             // A panic of ours ends the job, not the worker.
             let _ = catch_unwind(AssertUnwindSafe(|| run(work, &desk)));
             desk.rest();
@@ -278,7 +268,7 @@ fn run_call(job: Job) {
 /// For host code that came up on the timer thread.
 pub(super) fn release_on_worker(released: Vec<Released>) {
     if let Ok((pool, _)) = Pool::get(None) {
-        let _ = pool.send.send(Work::Release(released));
+        pool.queue.push(Work::Release(released));
         pool.watch();
     }
 }
