@@ -62,8 +62,7 @@ def _quietly(function: Callable[[int], None], invocation: int) -> None:
         pass
 
 
-def waited(wait: Callable[[], str]) -> Result:
-    """Makes a call on this thread."""
+def refuse_on_loop() -> None:
+    """For calls that block."""
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("this thread runs an event loop, which a blocking call would stop: await the async variant")
-    return Result(wait())

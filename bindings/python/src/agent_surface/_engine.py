@@ -48,7 +48,7 @@ class Flight:
         self.look = look
 
 
-Answer = Callable[[int, Any], None]
+Answer = Callable[["Engine", int, Any], None]
 Work = Callable[[], Awaitable[Any]]
 
 
@@ -128,7 +128,7 @@ class Engine:
 
     async def _finish(self, reply: int, work: Work, answer: Answer, flight: Flight) -> None:
         try:
-            answer(reply, await work())
+            answer(self, reply, await work())
             if flight.look is not None:
                 flight.look()
         except asyncio.CancelledError:

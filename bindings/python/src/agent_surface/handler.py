@@ -33,14 +33,14 @@ class Handler:
         self.description = description
         self._whole = input is not None
         self.input: Schema
-        self._decoders: Dict[str, Decoder] = {}
+        self._decoders: List[Tuple[str, Decoder]] = []
         if input is not None:
             self._whole_name = _only_name(function, fields)
             self.input = input
         else:
             self.input = _input_schema(fields, hints, described)
             each = ((name, schema.decoder(hints[name])) for name in fields if name in hints)
-            self._decoders = {name: decode for name, decode in each if decode is not None}
+            self._decoders = [(name, decode) for name, decode in each if decode is not None]
         returned = hints.get("return", Any)
         self.output = output if output is not None else _output_schema(returned)
         self.takes_input = bool(fields)
@@ -55,39 +55,35 @@ class Handler:
 
     def run(self, engine: Engine, reply: int, context: bytes, input: bytes) -> None:
         """Serves one call; on the thread of the library, which answers for whatever is raised here."""
-        told = Context(context, reply)
         try:
-            arguments = self._arguments(told, input)
+            arguments = self._arguments(reply, context, input)
             if self.is_async:
-                work = lambda: self.function(**arguments)  # noqa: E731
-                engine.defer(reply, work, self._answer(engine), told.document["invocationId"])
+                work = functools.partial(self.function, **arguments)
+                engine.defer(reply, work, self._reply, _json.loads(context)["invocationId"])
                 return
             value = self.function(**arguments)
         except Failure as why:
             engine.fail(reply, why)
             return
         if inspect.iscoroutine(value):  # of a plain function that hands one out
-            engine.defer(reply, lambda: value, self._answer(engine), None)
+            engine.defer(reply, lambda: value, self._reply, None)
         else:
             self._reply(engine, reply, value)
-
-    def _answer(self, engine: Engine) -> Callable[[int, Any], None]:
-        return functools.partial(self._reply, engine)
 
     def _reply(self, engine: Engine, reply: int, value: Any) -> None:
         document = b"" if value is None and not self._answers else _json.dumps(value)
         if lib.as_reply_json(reply, document, len(document)) == AS_E_LATE:
             engine.came_late()
 
-    def _arguments(self, told: Context, input: bytes) -> Dict[str, Any]:
+    def _arguments(self, reply: int, context: bytes, input: bytes) -> Dict[str, Any]:
         given: Dict[str, Any] = _json.loads(input) if input else {}
         if self._whole:
             given = {self._whole_name: given}
-        for name, decode in self._decoders.items():
+        for name, decode in self._decoders:
             if name in given:
                 given[name] = _decoded(name, decode, given[name])
         if self._context is not None:
-            given[self._context] = told
+            given[self._context] = Context(context, reply)
         return given
 
 

@@ -255,7 +255,7 @@ def _deciding(engine: Engine, function: Callable[[PolicyContext], Any]) -> Calla
             answer = function(told)
         except Failure as why:
             answer = why
-        _decide(reply, answer)
+        _decide(engine, reply, answer)
 
     return decide
 
@@ -267,7 +267,7 @@ async def _failing_as_denial(function: Callable[[PolicyContext], Any], told: Pol
         return why
 
 
-def _decide(reply: int, answer: Any) -> None:
+def _decide(_: Engine, reply: int, answer: Any) -> None:
     if answer is True or isinstance(answer, Allow):
         abi.reply_allow(reply)
     elif answer is False:

@@ -23,12 +23,19 @@ class CallFailure:
 class Result:
     """The result of one call. `envelope` is the whole document, `text` its JSON as the library wrote it."""
 
-    __slots__ = ("envelope", "text", "_error")
+    __slots__ = ("text", "_envelope", "_error")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.envelope: Dict[str, Any] = _json.loads(text)
+        self._envelope: Optional[Dict[str, Any]] = None
         self._error: Optional[CallFailure] = None
+
+    @property
+    def envelope(self) -> Dict[str, Any]:
+        if self._envelope is None:  # parsed at the first look
+            self._envelope = envelope = cast("Dict[str, Any]", _json.loads(self.text))
+            return envelope
+        return self._envelope
 
     @property
     def ok(self) -> bool:

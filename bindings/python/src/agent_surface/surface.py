@@ -4,6 +4,7 @@ from __future__ import annotations
 import logging
 import os
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
 from . import _calls, _json
@@ -194,16 +195,16 @@ class Surface:
         invocation = invocation_id or engine.mint()
         flight = engine.calls(invocation)
         options = _options(consumer, timeout, deadline, traceparent)
-        fields = _target(instance_id, registration_id, surface_version, confirmation_id)
-        request = _request(capability_id, input, invocation, fields)
+        where = instance_id, registration_id, surface_version
+        request = _request(capability_id, input, invocation, confirmation_id, *where)
         try:
-            result = await _calls.awaited(lambda target: abi.invoke(registry, request, options, target), flight)
+            result = await _calls.awaited(partial(abi.invoke, registry, request, options), flight)
             pending = result.confirmation_id if wait_for_confirmation else None
             if pending is None:
                 return result
             await self.confirmations.wait(pending)
-            request = _request(capability_id, input, invocation, {**fields, "confirmationId": pending})
-            return await _calls.awaited(lambda target: abi.invoke(registry, request, options, target), flight)
+            request = _request(capability_id, input, invocation, pending, *where)
+            return await _calls.awaited(partial(abi.invoke, registry, request, options), flight)
         finally:
             engine.called(invocation)
 
@@ -223,11 +224,11 @@ class Surface:
         traceparent: Optional[str] = None,
     ) -> Result:
         """Calls a capability on this thread, without an event loop. Refused on a thread that runs one."""
+        _calls.refuse_on_loop()
         registry = self._live()
         options = _options(consumer, timeout, deadline, traceparent)
-        fields = _target(instance_id, registration_id, surface_version, confirmation_id)
-        request = _request(capability_id, input, invocation_id, fields)
-        return _calls.waited(lambda: abi.invoke_wait(registry, request, options))
+        request = _request(capability_id, input, invocation_id, confirmation_id, instance_id, registration_id, surface_version)
+        return Result(abi.invoke_wait(registry, request, options))
 
     async def retry(self, result: Result, input: Any = None, *, consumer: Optional[Consumer] = None) -> Result:
         """Repeats a call that a person had to confirm, with that confirmation. `input` is the one of the first time."""
@@ -344,22 +345,22 @@ class Surface:
 # ---- documents
 
 
-def _request(capability_id: str, input: Any, invocation_id: Optional[str], fields: Mapping[str, Any]) -> bytes:
+def _request(capability_id: str, input: Any, invocation_id: Optional[str], confirmation_id: Optional[str],
+             instance_id: Optional[str], registration_id: Optional[str], surface_version: Optional[str]) -> bytes:  # fmt: skip
     request: Dict[str, Any] = {"capabilityId": capability_id}
     if input is not None:
         request["input"] = input
     if invocation_id is not None:
         request["invocationId"] = invocation_id
-    request.update(fields)
+    if confirmation_id is not None:
+        request["confirmationId"] = confirmation_id
+    if instance_id is not None:
+        request["instanceId"] = instance_id
+    if registration_id is not None:
+        request["registrationId"] = registration_id
+    if surface_version is not None:
+        request["surfaceVersion"] = surface_version
     return _json.dumps(request)
-
-
-def _target(instance_id: Any, registration_id: Any, surface_version: Any, confirmation_id: Any) -> Dict[str, Any]:
-    if instance_id is registration_id is surface_version is confirmation_id is None:
-        return {}
-    return _json.without_none(
-        instanceId=instance_id, registrationId=registration_id, surfaceVersion=surface_version, confirmationId=confirmation_id
-    )
 
 
 def _options(consumer: Optional[Consumer], timeout: Optional[float], deadline: Optional[float], trace: Optional[str]) -> bytes:

@@ -1,10 +1,11 @@
 """The catalog of one consumer as the tools of a language model, and the model's calls back to governed ones."""
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Union, cast
 
 from . import _json
-from ._calls import awaited, waited
+from ._calls import awaited, refuse_on_loop
 from ._native import abi
 from .consumer import Consumer
 from .errors import AgentSurfaceError
@@ -60,13 +61,12 @@ class Toolset:
         with input and id. What a model gets wrong is in the result. With confirmations `wait` the result comes once the
         person has decided."""
         self._surface._engine.enters()
-        document = _document(call, input, id)
-        return await awaited(lambda target: abi.toolset_call(self._handle, document, target))
+        return await awaited(partial(abi.toolset_call, self._handle, _document(call, input, id)))
 
     def call_sync(self, call: ToolCall, input: Any = None, *, id: Optional[str] = None) -> Result:
         """The same on this thread."""
-        document = _document(call, input, id)
-        return waited(lambda: abi.toolset_call_wait(self._handle, document))
+        refuse_on_loop()
+        return Result(abi.toolset_call_wait(self._handle, _document(call, input, id)))
 
     def render(self, result: Union[Result, Mapping[str, Any]], format: Format = "neutral") -> Any:
         """A result as the provider wants to read it: the message that goes back to the model."""

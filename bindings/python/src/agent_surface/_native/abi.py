@@ -1,5 +1,5 @@
 """The functions of the library. Each raises the exception of the code it gets; documents come back as text."""
-from ctypes import Array, byref, c_int32, c_uint64, string_at
+from ctypes import Array, byref, c_int32, c_uint64
 from typing import Any, List, Mapping, Optional, Type, TypeVar
 
 from . import codes, thunks
@@ -11,12 +11,11 @@ from .thunks import Target
 
 def take(blob: Blob) -> str:
     """The text of a blob, which is given back."""
-    if not blob.len:
-        lib.as_blob_free(byref(blob))
+    document: Optional[bytes] = blob.ptr
+    if document is None:  # never filled
         return ""
-    text = string_at(blob.ptr, blob.len).decode("utf-8")
     lib.as_blob_free(byref(blob))
-    return text
+    return document.decode("utf-8")
 
 
 def error(code: int, blob: Optional[Blob] = None) -> AgentSurfaceError:

@@ -16,7 +16,9 @@ FN_DESTROY = CFUNCTYPE(None, c_void_p)
 
 
 class Blob(Structure):
-    _fields_ = [("ptr", c_void_p), ("len", c_size_t), ("opaque", c_void_p)]
+    """`ptr` comes as bytes, or None: a blob has a NUL behind its last byte, and JSON has none inside."""
+
+    _fields_ = [("ptr", c_char_p), ("len", c_size_t), ("opaque", c_void_p)]
 
 
 class HooksHost(Structure):
