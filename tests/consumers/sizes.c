@@ -16,15 +16,11 @@ static void expect(int holds, const char *what) {
 
 static void destroy(void *user_data) { (void)user_data, destroyed++; }
 static void told(void *user_data, const uint8_t *text, size_t len) { (void)user_data, (void)text, (void)len; }
+static void notified(void *user_data) { (void)user_data; }
 static void hook(void *user_data, as_reply reply, const uint8_t *context, size_t len) {
   (void)user_data, (void)context, (void)len;
   as_reply_json(reply, TEXT("{\"decision\":\"expose\"}"));
 }
-static void handler(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len) {
-  (void)user_data, (void)context, (void)context_len, (void)input, (void)input_len;
-  as_reply_json(reply, TEXT("1"));
-}
-
 #ifdef AS_NEWER
 #define SIZE(type, first) sizeof(type)
 static void later(void *user_data) { (void)user_data; }
@@ -40,7 +36,19 @@ static void later(void *user_data) { (void)user_data; }
   name.struct_size = SIZE(type, first);    \
   name.destroy = destroy
 
-/* One call of each function that takes a table; answers how many were taken over. */
+static void handler(void *user_data, as_reply reply, const uint8_t *context, size_t context_len, const uint8_t *input, size_t input_len) {
+  TABLE(as_hooks_notify, notice, 32);
+  (void)user_data, (void)context, (void)context_len, (void)input, (void)input_len;
+  notice.notify = notified;
+  EXPECT(as_reply_on_abort(reply, &notice) == AS_OK);
+#ifdef AS_NEWER
+  notice.later = later, destroyed--; /* one more that is given back, for the same count */
+  EXPECT(as_reply_on_abort(reply, &notice) == AS_E_ARGUMENT);
+#endif
+  as_reply_json(reply, TEXT("1"));
+}
+
+/* One call of each function that takes a table, the last inside the handler; answers how many were taken over. */
 static int pass_all(as_code expected, int more_than_it_has) {
   as_registry surface = 0, other = 0;
   as_registration box = 0;
@@ -83,7 +91,7 @@ static int pass_all(as_code expected, int more_than_it_has) {
 }
 
 int main(void) {
-  EXPECT(pass_all(AS_OK, 0) == 6);
+  EXPECT(pass_all(AS_OK, 0) == 7);
 #ifdef AS_NEWER
   EXPECT(sizeof(as_binding) > 80);
   EXPECT(pass_all(AS_E_ARGUMENT, 1) == 6);
