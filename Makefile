@@ -2,8 +2,8 @@
 # make test    everything that must hold; the last line is "N passed, N failed"
 #
 # Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"], bench,
-# toolchains (for Swift and the mobile targets, which make test skips where they are not), size, fmt, lint, header and conformance
-# (rewrite what is generated), clean.
+# toolchains (for Swift and the mobile targets, which make test skips where they are not), arm64, size, fmt, lint, header and
+# conformance (rewrite what is generated), clean.
 
 CARGO ?= cargo
 CFLAGS ?= -O1 -g
@@ -19,7 +19,7 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp
+.PHONY: demo test scenarios bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
@@ -77,6 +77,9 @@ library-debug:
 build/release/fleet: $(EXAMPLE) $(C_HEADERS) | library-release
 	$(C11) -o $@ $(EXAMPLE) $(SHARED)
 
+build/release/idle: tests/footprint/idle.c $(C_HEADERS) | library-release
+	$(C11) -o $@ $< $(SHARED)
+
 build/debug/fleet: $(EXAMPLE) $(C_HEADERS) | library-debug
 	$(C11) -o $@ $(EXAMPLE) $(SHARED)
 
@@ -113,3 +116,24 @@ build/release/replay: examples/replay/replay.c examples/json.c $(C_HEADERS) | li
 cpp:
 	@cmake -S . -B build/cmake -DCMAKE_BUILD_TYPE=Debug
 	@cmake --build build/cmake -j2
+
+# ---- programs for arm64 Linux, run by qemu's user mode, after scripts/mobile/build.sh aarch64-unknown-linux-gnu ----------------
+
+ARM64 = build/mobile/aarch64-unknown-linux-gnu
+ARM64_SCENARIOS = $(patsubst tests/cpp/scenarios/%.cpp,$(ARM64)/scenarios/%.o,$(wildcard tests/cpp/scenarios/*.cpp))
+QEMU = qemu-aarch64-static -L /usr/aarch64-linux-gnu
+
+arm64: $(ARM64)/c-static $(ARM64)/cpp-scenarios
+	@$(QEMU) $(ARM64)/c-static
+	@$(QEMU) $(ARM64)/cpp-scenarios spec/scenarios/*.json
+	@$(QEMU) $(ARM64)/cpp-scenarios --dispatch pull spec/scenarios/*.json
+
+$(ARM64)/c-static: $(C_TESTS) $(C_HEADERS) $(ARM64)/libagent_surface.a
+	aarch64-linux-gnu-gcc -std=c11 $(CFLAGS) -Iinclude -o $@ $(C_TESTS) $(ARM64)/libagent_surface.a $(SYSTEM_LIBS)
+
+$(ARM64)/cpp-scenarios: $(ARM64_SCENARIOS) $(ARM64)/libagent_surface.a
+	aarch64-linux-gnu-g++ -o $@ $^ $(SYSTEM_LIBS)
+
+$(ARM64)/scenarios/%.o: tests/cpp/scenarios/%.cpp $(wildcard tests/cpp/scenarios/*.hpp include/*)
+	@mkdir -p $(@D)
+	aarch64-linux-gnu-g++ -std=c++17 $(CFLAGS) -Iinclude -c -o $@ $<

@@ -4,7 +4,7 @@
 A part counts what it ran: each Rust test, scenario, C test and vector is one; a check that is no list of tests is one. A part
 that ran nothing, or ended badly without naming a failure, counts as one failed. The full output of each is in build/test/.
 """
-import os, pathlib, re, subprocess, sys, time
+import os, pathlib, re, shutil, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test"
@@ -123,30 +123,44 @@ def swift_quick_start():
     return (1, 0, said) if status == 0 and "\nHello, Ada\n" in said else (0, 1, said)
 
 
+# What was built before; or, with AGENT_SURFACE_MOBILE set, what is built now, which takes minutes.
+MOBILE = "build/mobile-quick" if os.environ.get("AGENT_SURFACE_MOBILE") else "build/mobile"
+ARM64 = f"{MOBILE}/aarch64-unknown-linux-gnu"
+QEMU = "qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+
+
 def mobile():
-    """What scripts/mobile/build.sh has built: exports, what it asks of its platform, and what is put together of it."""
-    if not list((ROOT / "build/mobile").glob("*/libagent_surface.a")):
+    """The libraries for iOS, Android and arm64: exports, what each asks of its platform, and what is put together of them."""
+    said = ""
+    if os.environ.get("AGENT_SURFACE_MOBILE"):
+        status, said = run("scripts/mobile/build.sh", PROFILE="quick")
+        where_it_is(status, said)
+        if status != 0:
+            return 0, 1, said
+    if not list((ROOT / MOBILE).glob("*/libagent_surface.a")):
         raise Skipped("nothing was built for them: make toolchains, scripts/mobile/build.sh")
-    status, said = run("scripts/mobile/check.py")
-    where_it_is(status, said)
-    passed, failed = map(int, (COUNTS.findall(said) or [(0, 1)])[-1])
+    status, more = run(f"scripts/mobile/check.py {MOBILE}")
+    where_it_is(status, more)
+    said += more
+    passed, failed = map(int, (COUNTS.findall(more) or [(0, 1)])[-1])
     for system, script in (("apple-ios", "xcframework"), ("android", "android")):
-        if not list((ROOT / "build/mobile").glob(f"*{system}*/libagent_surface.a")):
+        if not list((ROOT / MOBILE).glob(f"*{system}*/libagent_surface.a")):
             said += f"SKIP  {script}: nothing was built for {system}. NOT TESTED HERE.\n"
             continue
-        status, more = run(f"scripts/mobile/{script}.py")
+        status, more = run(f"scripts/mobile/{script}.py {MOBILE}")
         passed, failed, said = passed + (status == 0), failed + (status != 0), said + more
     print("".join(f"      {line}\n" for line in said.splitlines() if line.startswith("SKIP")), end="")
     return passed, failed, said
 
 
-def arm64():
-    if not (ROOT / "build/mobile/aarch64-unknown-linux-gnu/libagent_surface.a").exists():
+def arm64(program, arguments=""):
+    """A program of the Makefile for arm64 Linux, run by qemu's user mode."""
+    if not (ROOT / ARM64 / "libagent_surface.a").exists():
         raise Skipped("nothing was built for it: make toolchains, scripts/mobile/build.sh aarch64-unknown-linux-gnu")
-    status, said = run("scripts/mobile/arm64.sh")
-    where_it_is(status, said)
-    passed, failed = map(int, (COUNTS.findall(said) or [(0, 1)])[-1])
-    return passed, failed or int(status != 0), said
+    for tool in ("aarch64-linux-gnu-g++", "qemu-aarch64-static"):
+        if not shutil.which(tool):
+            raise Skipped(f"no {tool} here: make toolchains")
+    return built(f"-j2 ARM64={ARM64} {ARM64}/{program}", f"{QEMU} {ARM64}/{program} {arguments}")
 
 
 # ---- the parts -------------------------------------------------------------------------------------------------------------
@@ -220,7 +234,10 @@ PARTS = [
     ("scenarios in Swift, pull dispatch", lambda: swift_scenarios("pull")),
     ("the Swift README's quick start", swift_quick_start),
     ("static libraries for iOS, Android and arm64", mobile),
-    ("C on arm64 Linux, emulated", arm64),
+    ("C on arm64 Linux, emulated", lambda: arm64("c-static")),
+    ("scenarios on arm64 Linux, emulated", lambda: arm64("cpp-scenarios", "spec/scenarios/*.json")),
+    ("scenarios on arm64 Linux, emulated, pull dispatch", lambda: arm64("cpp-scenarios", "--dispatch pull spec/scenarios/*.json")),
+    ("memory, threads and wake-ups of idle registries", lambda: built("build/release/idle", "build/release/idle")),
     ("the example's account", demo),
     ("the README's quick start", quick_start),
 ]

@@ -12,7 +12,7 @@ Please install:
   Swift 6 (https://swift.org/install), with `swift` on the path
   Rust's standard library for the mobile targets: rustup target add aarch64-apple-ios aarch64-apple-ios-sim aarch64-linux-android \
     x86_64-linux-android aarch64-unknown-linux-gnu
-  llvm-nm of LLVM 19 or later; for arm64 Linux also aarch64-linux-gnu-gcc and qemu-aarch64-static
+  llvm-nm of LLVM 19 or later; for arm64 Linux also aarch64-linux-gnu-gcc and -g++, and qemu-aarch64-static
 SAY
   exit 1
 fi
@@ -23,7 +23,7 @@ missing=""
 need() { # need COMMAND PACKAGES
   command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
-need aarch64-linux-gnu-gcc "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+need aarch64-linux-gnu-g++ "g++-aarch64-linux-gnu libc6-dev-arm64-cross"
 need qemu-aarch64-static qemu-user-static
 need llvm-nm-22 llvm-22
 need unshare util-linux
@@ -43,7 +43,7 @@ if ! command -v swift >/dev/null 2>&1 && [ ! -L "$folder/swift/usr/bin/swift" ];
   rm -rf "$folder/swift.part"
   mkdir -p "$folder"
   # In a mount namespace of its own: whatever is mounted below the folder is gone with it, so that the folder may be deleted any time.
-  unshare --mount debootstrap --variant=minbase --include=ca-certificates,libc6-dev,libstdc++-14-dev,swiftlang trixie "$folder/swift.part" >"$folder/swift.log" 2>&1 ||
+  timeout 900 unshare --mount debootstrap --variant=minbase --include=ca-certificates,libc6-dev,libstdc++-14-dev,swiftlang trixie "$folder/swift.part" >"$folder/swift.log" 2>&1 ||
     { tail -5 "$folder/swift.log" >&2; exit 1; }
   rm -rf "$folder/swift.part/var/cache/apt/archives"
   mv "$folder/swift.part" "$folder/swift"
