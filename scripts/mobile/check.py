@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The static libraries in a folder (build/mobile unless it is given): each exports what the headers declare, and asks of its platform only what
-scripts/mobile/platform/ lists. Prints sizes; ends with "N passed, N failed"."""
+scripts/mobile/platform/ lists: for Android what Bionic has had since API 24, and the unwinder that an NDK links. What it can do without (a weak
+symbol) is not asked for. Prints sizes; ends with "N passed, N failed"."""
 import pathlib, re, shutil, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -26,7 +27,7 @@ def declared():
 
 
 def symbols(library, apple):
-    """(names it defines for others, those among them of the compiler's runtime, names it leaves to others)."""
+    """(names it defines for others, those among them of the compiler's runtime, names it needs of others)."""
     said = subprocess.run([nm(), "--extern-only", "--format=posix", str(library)], text=True, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     defined, runtime, undefined, member = set(), set(), set(), ""
@@ -36,8 +37,10 @@ def symbols(library, apple):
             member = line
         elif len(words) >= 2:
             name = words[0][1:] if apple and words[0].startswith("_") else words[0]
-            (undefined if words[1] in "Uvw" else defined).add(name)
-            if "compiler_builtins" in member and words[1] not in "Uvw":
+            if words[1] in "vw":
+                continue
+            (undefined if words[1] == "U" else defined).add(name)
+            if "compiler_builtins" in member and words[1] != "U":
                 runtime.add(name)
     return defined, runtime, undefined - defined
 
