@@ -3,6 +3,7 @@
 //! `cargo bench --bench surface` prints a table in Markdown. Words after `--` choose the parts whose names begin so.
 
 mod calls;
+mod crowd;
 mod floor;
 mod measure;
 mod reading;
@@ -15,7 +16,7 @@ use table::Row;
 type Part = (&'static str, fn() -> Vec<Row>);
 
 fn main() {
-    let parts: &[Part] = &[("calls", calls::run), ("reading", reading::run)];
+    let parts: &[Part] = &[("calls", calls::run), ("reading", reading::run), ("crowd", crowd::run)];
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let rows = parts
         .iter()

@@ -22,6 +22,11 @@ impl Row {
         Row::ratio(name, time(samples.median(name)), samples.ratio(name, to), to, target)
     }
 
+    /// Something else than a time, with a bound of its own.
+    pub fn bounded(what: &str, took: String, bound: &str, missed_it: bool) -> Row {
+        Row { what: what.into(), took, compared: String::new(), target: format!("{bound}{}", missed(missed_it)) }
+    }
+
     pub fn ratio(what: &str, took: String, ratio: f64, to: &str, target: Target) -> Row {
         let target = target.map_or(String::new(), |most| format!("≤ {most}×{}", missed(ratio > most)));
         Row { what: what.into(), took, compared: format!("{ratio:.2}× {to}"), target }
