@@ -127,7 +127,12 @@ fn pending() -> Row {
     }
     let (more_threads, megabytes) = (status("Threads:") - threads, (status("VmRSS:") - memory) / 1024.0);
     let took = format!("{megabytes:.0} MB, {more_threads:+.0} threads");
-    Row::bounded("100,000 calls whose handlers answer later", took, "≤ 150 MB, no thread", megabytes > 150.0 || more_threads > 0.0)
+    Row::bounded(
+        "100,000 calls whose handlers answer later",
+        took,
+        "≤ 150 MB, no thread",
+        megabytes > 150.0 || more_threads > 0.0,
+    )
 }
 
 /// A number of this process's status: kilobytes, or a count.

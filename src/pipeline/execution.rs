@@ -21,7 +21,7 @@ use crate::runtime::{Answer, Hook, Reply};
 
 /// A reserved approval, until the handler begins or the call ends without it, whichever is first: the
 /// request may wait longer than the call.
-type Held = Arc<Mutex<Option<Evidence>>>;
+type Held = Option<Arc<Mutex<Option<Evidence>>>>;
 
 /// A handler that was asked, and its time.
 struct Asked {
@@ -44,7 +44,7 @@ pub async fn run(
     let answered = flight.answer_until(&reply, since.saturating_add(timeout_ms)).await;
     let begun = flight.call.bar();
     if !begun {
-        let unspent = held.lock().take();
+        let unspent = take(&held);
         drop(unspent);
     }
     let outcome = match answered {
@@ -94,11 +94,11 @@ fn ask(
     job.reply = Some(reply.clone());
     job.belongs_to(call.number, call.ids.consumer.lane);
     job.extra = input.text.clone();
-    let held: Held = Arc::new(Mutex::new(evidence));
+    let held: Held = evidence.map(|evidence| Arc::new(Mutex::new(Some(evidence))));
     let spent = held.clone();
     job.start = Some(Box::new(move || {
         let begins = call.begin(clock.now());
-        let evidence = spent.lock().take();
+        let evidence = take(&spent);
         // Not begun: the approval goes back as it is dropped.
         if let (true, Some(evidence)) = (begins, evidence) {
             evidence.spend(&call.ids, &call.bound());
@@ -107,6 +107,10 @@ fn ask(
     }));
     engine.dispatcher.submit(job);
     Ok(Asked { reply, held, since, timeout_ms })
+}
+
+fn take(held: &Held) -> Option<Evidence> {
+    held.as_ref()?.lock().take()
 }
 
 fn handler(flight: &Flight, target: &Target) -> Result<Hook, ErrorPayload> {

@@ -1,5 +1,7 @@
 //! A call under way: what its phases know and share.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Context;
 
@@ -34,6 +36,8 @@ pub struct Confirmed {
     pub id: String,
     pub approved_at: UnixMs,
 }
+
+type Asking<F> = Pin<Box<F>>;
 
 pub struct Flight {
     pub engine: Arc<Engine>,
@@ -131,19 +135,25 @@ impl Flight {
         Ok(self.host.insert(HostContext::of(asked)).clone())
     }
 
-    /// Asks a hook that must answer before it returns. `None` where it failed or took too long.
-    pub async fn ask(&mut self, hook: &Hook, name: &str, context: Vec<u8>) -> Result<Asked, ErrorPayload> {
-        self.ask_with(hook, name, context, Arc::default()).await
+    /// Asks a hook that must answer before it returns. `None` where it failed or took too long. Boxed, so that a call is
+    /// no larger for what it might ask.
+    pub fn ask<'a>(
+        &'a mut self,
+        hook: &'a Hook,
+        name: &'a str,
+        context: Vec<u8>,
+    ) -> Asking<impl Future<Output = Result<Asked, ErrorPayload>> + 'a> {
+        self.ask_with(hook, name, context, Arc::default())
     }
 
-    pub async fn ask_with(
-        &mut self,
-        hook: &Hook,
-        name: &str,
+    pub fn ask_with<'a>(
+        &'a mut self,
+        hook: &'a Hook,
+        name: &'a str,
         context: Vec<u8>,
         extra: Arc<[u8]>,
-    ) -> Result<Asked, ErrorPayload> {
-        Box::pin(self.ask_here(hook, name, context, extra)).await
+    ) -> Asking<impl Future<Output = Result<Asked, ErrorPayload>> + 'a> {
+        Box::pin(self.ask_here(hook, name, context, extra))
     }
 
     async fn ask_here(

@@ -46,7 +46,7 @@ pub async fn make_effective(
             validate(capability, &value)?;
             (value, true)
         }
-        (_, false) => (merge(flight, target, issued, defaults).await?, true),
+        (_, false) => (Box::pin(merge(flight, target, issued, defaults)).await?, true),
     };
     let input = if changed { changed_input(flight, capability, &value) } else { flight.issued_input() };
     flight.call.bind_digest(input.digest.clone());

@@ -17,7 +17,8 @@ pub async fn resolve(flight: &mut Flight, request: &Request) -> Result<Target, E
     let matches = flight.engine.catalog.matches(request, flight.reach.as_deref(), flight.engine.clock.now());
     let version = matches.version;
     let target = match &request.registration_id {
-        Some(id) => by_registration(flight, id, matches).await?,
+        // Boxed, as all that few calls come to: a call that waits carries the room for it.
+        Some(id) => Box::pin(by_registration(flight, id, matches)).await?,
         None => by_instance(flight, matches).await?,
     };
     check_version(flight, &target, request, version).await?;
@@ -34,7 +35,7 @@ async fn by_instance(flight: &mut Flight, matches: Matches) -> Result<Target, Er
     let mut live = matches.live;
     if live.len() > 1 {
         // What this consumer cannot see does not exist for it.
-        live = visible(flight, live).await?;
+        live = Box::pin(visible(flight, live)).await?;
     }
     match live.len() {
         0 if matches.buried => Err(ErrorPayload::unmounted("resolve")),
