@@ -194,9 +194,10 @@ impl Dispatcher {
     /// Waits until nothing is ready to run. `false` when patience ended first.
     pub fn wait_quiet(&self, patience: Patience) -> bool {
         local::drain();
-        self.watched.store(true, Ordering::SeqCst);
         let mut idle = self.idle.lock();
+        // Under the lock, so that another watcher who leaves does not take it back.
         idle.watchers += 1;
+        self.watched.store(true, Ordering::SeqCst);
         let quiet = self.pool.blocking(|| {
             let ready = |_: &mut Idle| (self.busy.load(Ordering::SeqCst) == 0).then_some(());
             patience.wait(&self.changed, &mut idle, ready).is_some()
