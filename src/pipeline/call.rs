@@ -450,7 +450,8 @@ impl Caller {
             }
             state.result = Some(result.clone());
             let Waiting { on_result, timer, call, waker, through, .. } = &mut *state;
-            let hook = if fault::is("settled-twice") { on_result.clone() } else { on_result.take() };
+            let again = fault::is("settled-twice") && call.as_ref().is_some_and(|call| call.result().is_none());
+            let hook = if again { on_result.clone() } else { on_result.take() };
             (hook, timer.take(), call.take(), waker.take(), through.take())
         };
         self.changed.notify_all();

@@ -119,9 +119,12 @@ impl World {
             (Some("TIMEOUT"), None) => {
                 let deadline = self.first_deadline(index).is_some_and(|due| self.now >= due);
                 let timeout = self.timeout_at(index).is_some_and(|due| self.now >= due);
-                let started =
-                    attempt.result.as_ref().map(|result| result["error"]["details"]["started"] != json!(false));
-                (deadline || timeout) && started == Some(begun)
+                let started = match &attempt.result {
+                    Some(result) => result["error"]["details"]["started"] != json!(false),
+                    // Everybody had left, and it was recorded nowhere: nobody was told.
+                    None => begun,
+                };
+                (deadline || timeout) && started == begun
             }
             (Some("COMPONENT_UNMOUNTED"), None) => attempt.registration.is_none() || ended && !(navigates && begun),
             // The rest ends before the handler.

@@ -43,6 +43,17 @@ impl Evidence {
         self.records.values().filter(|record| record.state == State::Pending).count()
     }
 
+    /// Fails where fewer have been told to have expired than should have by now.
+    fn all_expired(&self, now: u64) -> Value {
+        let over = |record: &&Record| match record.state {
+            State::Expired => true,
+            State::Pending | State::Approved => now >= record.until,
+            State::Denied | State::Consumed => false,
+        };
+        let count = self.records.values().filter(over).count();
+        json!({"do": "audit", "types": ["confirmation-expired"], "count": count, "expect": []})
+    }
+
     /// A handler began with this confirmation in its hands.
     pub fn began(&mut self, id: &str) {
         if let Some(record) = self.records.get_mut(id) {
@@ -124,11 +135,8 @@ impl World {
             let overdue = self.now >= record.until && !self.disposed;
             let held = || self.callers.iter().any(|c| c.result.is_none() && c.confirmation.as_ref() == Some(id));
             if overdue && (record.state == State::Pending || record.state == State::Approved && !held()) {
-                return broken(
-                    "confirmations expire",
-                    format!("{id} is {:?} at {}", record.state, self.now),
-                    Vec::new(),
-                );
+                let what = format!("{id} is {:?} at {}", record.state, self.now);
+                return broken("confirmations expire", what, vec![self.evidence.all_expired(self.now)]);
             }
         }
         self.callers

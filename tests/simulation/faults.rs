@@ -91,7 +91,17 @@ fn replay(scenario: &str, fault: Option<&str>) -> Result<[bool; 2], String> {
     let pass = |dispatch: &str| {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove(VARIABLE).envs(fault.map(|name| (VARIABLE, name)));
-        command.args(["test", "--quiet", "--features", "faults", "--test", "scenarios", "--"]);
+        command.args([
+            "test",
+            "--quiet",
+            "--profile",
+            "simulation",
+            "--features",
+            "faults",
+            "--test",
+            "scenarios",
+            "--",
+        ]);
         let output = command.args(["--dispatch", dispatch, scenario]).output().map_err(|why| why.to_string())?;
         let said = String::from_utf8_lossy(&output.stdout);
         match said.contains(" passed, ") {
