@@ -1,9 +1,9 @@
 # make demo    builds the example hosts (C, Python) against the shared library and plays recorded agent calls
 # make test    everything that must hold; the last line is "N passed, N failed"
 #
-# Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"], bench,
-# toolchains (for Swift and the mobile targets, which make test skips where they are not), arm64, size, fmt, lint, header and
-# conformance (rewrite what is generated), clean.
+# Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"],
+# simulate [N=programs] [SEED=first], bench, toolchains (for Swift and the mobile targets, which make test skips where they are
+# not), arm64, size, fmt, lint, header and conformance (rewrite what is generated), clean.
 
 CARGO ?= cargo
 CFLAGS ?= -O1 -g
@@ -19,7 +19,7 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
+.PHONY: demo test scenarios simulate bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
@@ -30,6 +30,9 @@ test: setup-tests
 
 scenarios: setup
 	@$(CARGO) test --quiet --test scenarios -- $(FILES)
+
+simulate: setup
+	@$(CARGO) test --quiet --profile simulation --features faults --test simulation -- --programs $(or $(N),20000) --seed $(or $(SEED),1)
 
 bench: setup
 	@$(CARGO) bench --quiet --bench surface

@@ -206,11 +206,16 @@ def consumers():
     return passed, failed, said
 
 
+# One build for both parts: with the feature, but with no fault named, the library is what it always is.
+SIMULATION = "cargo test --profile simulation --features faults --test simulation --"
+
 PARTS = [
     ("format", lambda: check("cargo fmt --check")),
     ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings")),
     ("Rust tests", lambda: counted("cargo test --no-fail-fast")),
     ("spans, with the tracing feature", lambda: counted("cargo test --features tracing --test tracing")),
+    ("simulation, 20,000 programs", lambda: counted(f"{SIMULATION} --programs 20000")),
+    ("simulation finds eight faults", lambda: counted(f"{SIMULATION} --faults-all")),
     ("scenarios in pull dispatch", lambda: counted("cargo test --test scenarios -- --dispatch pull")),
     ("vectors by Python", lambda: counted("python3 scripts/vectors.py")),
     ("headers alone, as C11 and C++17", lambda: check("make --no-print-directory -B build/debug/header-alone")),
