@@ -198,6 +198,13 @@ pub fn body(f: impl Fn(&Ask) + Send + Sync + 'static) -> Option<Body> {
     Some(Box::new(f))
 }
 
+/// Answers every call with the same.
+pub fn answers(text: &'static str) -> Option<Body> {
+    body(move |ask| {
+        ask.json(text);
+    })
+}
+
 pub fn handler_table(flags: u32, built: &Built) -> as_hooks_handler {
     as_hooks_handler {
         struct_size: size_of::<as_hooks_handler>() as u32,
@@ -430,6 +437,16 @@ pub fn end(registry: as_registry) {
     assert_eq!(unsafe { as_registry_free(registry) }, AS_OK);
 }
 
+pub fn consumer_close(registry: as_registry, consumer: &Value) {
+    let text = consumer.to_string();
+    assert_eq!(unsafe { as_consumer_close(registry, text.as_ptr(), text.len(), null_mut()) }, AS_OK);
+}
+
+pub fn executor_set(registry: as_registry, paths: Value, hooks: &as_hooks_handler) -> as_code {
+    let paths = paths.to_string();
+    unsafe { as_executor_set(registry, paths.as_ptr(), paths.len(), hooks, null_mut()) }
+}
+
 pub fn quiesce(registry: as_registry) {
     assert_eq!(unsafe { as_dev_quiesce(registry, PATIENCE_MS, null_mut()) }, AS_OK);
 }
@@ -439,9 +456,47 @@ pub fn advance(registry: as_registry, ms: i64) {
 }
 
 pub fn snapshot(registry: as_registry) -> Result<Value, as_code> {
-    let mut out = as_blob::default();
-    let code = unsafe { as_snapshot(registry, null(), 0, &mut out, null_mut()) };
+    snapshot_of(registry, json!({}))
+}
+
+pub fn snapshot_of(registry: as_registry, context: Value) -> Result<Value, as_code> {
+    let (context, mut out) = (context.to_string(), as_blob::default());
+    let code = unsafe { as_snapshot(registry, context.as_ptr(), context.len(), &mut out, null_mut()) };
     if code == AS_OK { Ok(take(&mut out)) } else { Err(code) }
+}
+
+pub fn explain(registry: as_registry) -> Result<Value, as_code> {
+    let mut out = as_blob::default();
+    let code = unsafe { as_dev_explain(registry, null(), 0, &mut out, null_mut()) };
+    if code == AS_OK { Ok(take(&mut out)) } else { Err(code) }
+}
+
+/// A toolset, freed with this value.
+pub struct Toolset(as_toolset);
+
+impl Toolset {
+    pub fn new(registry: as_registry, options: Value) -> Result<Toolset, as_code> {
+        let (options, mut out) = (options.to_string(), 0);
+        let code = unsafe { as_toolset_new(registry, options.as_ptr(), options.len(), &mut out, null_mut()) };
+        if code == AS_OK { Ok(Toolset(out)) } else { Err(code) }
+    }
+
+    pub fn call(&self, call: Value) -> Result<Value, as_code> {
+        let (call, mut out) = (call.to_string(), as_blob::default());
+        let code = unsafe { as_toolset_call_wait(self.0, call.as_ptr(), call.len(), &mut out, null_mut()) };
+        if code == AS_OK { Ok(take(&mut out)) } else { Err(code) }
+    }
+
+    pub fn start(&self, call: Value, hooks: &as_hooks_result) -> as_code {
+        let call = call.to_string();
+        unsafe { as_toolset_call(self.0, call.as_ptr(), call.len(), hooks, null_mut(), null_mut()) }
+    }
+}
+
+impl Drop for Toolset {
+    fn drop(&mut self) {
+        unsafe { as_toolset_free(self.0) };
+    }
 }
 
 pub fn info(registry: as_registry) -> Value {
