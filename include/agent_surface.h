@@ -481,8 +481,8 @@ as_code as_registry_new(const uint8_t *config,
  * Ownership: nothing changes hands; the handle is still to be freed.
  * Threads: any. Safe from finalizers and `atexit`.
  * Blocking: up to `timeout_ms`; not at all inside a callback.
- * Errors: `AS_E_TIMEOUT` (closing goes on), `AS_E_WOULD_DEADLOCK` (called inside a callback of this registry: closing
- * has begun, and completes when the last callback has returned), `AS_E_ARGUMENT` (`timeout_ms` below -1), and those of
+ * Errors: `AS_E_TIMEOUT` (closing goes on), `AS_E_WOULD_DEADLOCK` (called inside a callback of this registry, or of one
+ * that this one waits for: closing has begun, and completes when the last callback has returned), `AS_E_ARGUMENT` (`timeout_ms` below -1), and those of
  * the handle.
  */
 as_code as_registry_close(as_registry registry,
@@ -536,7 +536,8 @@ as_code as_policy_define(as_registry registry,
  * Ownership: `paths` is copied; `hooks` is taken over, on failure too.
  * Threads: any.
  * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (`hooks` or its handler NULL, paths that are no array of texts), `AS_E_UTF8`, `AS_E_JSON`,
+ * Errors: `AS_E_ARGUMENT` (`hooks` or its handler NULL, paths that are no array of texts), `AS_E_DEFINITION` (with
+ * `duplicateSuffixPolicy` `error`, a path that has the name of what is registered), `AS_E_UTF8`, `AS_E_JSON`,
  * `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the handle.
  */
 as_code as_executor_set(as_registry registry,
@@ -549,7 +550,8 @@ as_code as_executor_set(as_registry registry,
  * Fetches the next piece of work of a registry with `"dispatch": "pull"`: `{"do": "call" | "policy" | "result" |
  * "event" | …, "reply"?, "name", "phase"?, "context", "input"?}`, where `reply` is a reply handle as a decimal text, to
  * be answered with the `as_reply_…` functions from any thread. Hooks that cannot be deferred run inside this
- * function. `timeout_ms` is real time: -1 for ever, 0 looks only.
+ * function. After the registry was closed it hands out the results and events that were not fetched yet.
+ * `timeout_ms` is real time: -1 for ever, 0 looks only.
  *
  * Ownership: `out` is the caller's, freed with `as_blob_free`.
  * Threads: any, several at once too; each piece of work is handed out once.
@@ -573,7 +575,8 @@ as_code as_next(as_registry registry,
  * Blocking: only while the host's own `on_register` runs.
  * Errors: `AS_E_DEFINITION` (the error blob says `reason` and `path`), `AS_E_ARGUMENT` (a binding that is no table, an
  * unknown flag, `out` NULL), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (`maxRegistrations`, a document too large),
- * `AS_E_CLOSED`, and those of the handle.
+ * `AS_E_WOULD_DEADLOCK` (the guard is in an `AS_SERIAL` table that is taken on this stack), `AS_E_CLOSED`, and those of
+ * the handle.
  */
 as_code as_register(as_registry registry,
                     const uint8_t *definition,
@@ -760,7 +763,8 @@ as_code as_reply_on_abort(as_reply reply,
  * with `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
  * Threads: any, inside callbacks too. The result may come before this function returns.
  * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`,
+ * Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (too large;
+ * or `maxInFlight` + `maxEventBacklog` pieces of work wait to be fetched, or behind callbacks that hang),
  * `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
  */
 as_code as_invoke(as_registry registry,
@@ -922,7 +926,8 @@ as_code as_confirmation_wait(as_registry registry,
  * empty. It runs `when`, `describe`, discovery and the host's `context` and `route`, never a handler.
  *
  * Ownership: `context` is copied; `out` is the caller's, freed with `as_blob_free`.
- * Threads: any; not inside `when`, `describe` or `on_discovery`.
+ * Threads: any, on which the host's hooks are asked; not inside `when`, `describe` or `on_discovery`, nor inside a callback
+ * of an `AS_SERIAL` table that has one of the hooks to be asked.
  * Blocking: while the host's own callbacks run.
  * Errors: `AS_E_WOULD_DEADLOCK` (inside one of those), `AS_E_ARGUMENT` (an unknown field, `out` NULL), `AS_E_UTF8`,
  * `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the handle.
@@ -948,7 +953,8 @@ as_code as_subscribe(as_registry registry,
                      struct as_blob *err);
 
 /**
- * Ends a listener and frees its handle; no event is begun after it has returned. Unsubscribing 0 does nothing.
+ * Ends a listener and frees its handle; no delivery begins after it has returned, also of an event that was queued or
+ * was to be fetched. Unsubscribing 0 does nothing.
  *
  * Ownership: the handle is stale afterwards; the table is destroyed once an event that is being delivered has been.
  * Threads: any, inside the listener too. In a forked child an inherited handle leaks on purpose: `AS_OK`.
@@ -976,7 +982,7 @@ as_code as_audit_read(as_registry registry,
  * confirmations?, scope?, budget?, toolCallIds?}`; one of `topology` and `confirmations` must be given.
  *
  * Ownership: `options` is copied; `out` is a handle to be freed with `as_toolset_free`.
- * Threads: any; not inside `when`, `describe` or `on_discovery`.
+ * Threads: any, on which the host's hooks are asked, as by `as_snapshot`.
  * Blocking: while the host's own callbacks run.
  * Errors: `AS_E_ARGUMENT` (an unknown field, neither `topology` nor `confirmations`, `out` NULL), `AS_E_UTF8`,
  * `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those of the handle.
@@ -1004,7 +1010,7 @@ as_code as_toolset_free(as_toolset toolset);
  * callable.
  *
  * Ownership: `format` is copied; `out` is the caller's, freed with `as_blob_free`.
- * Threads: any; not inside `when`, `describe` or `on_discovery`.
+ * Threads: any, on which the host's hooks are asked, as by `as_snapshot`.
  * Blocking: while the host's own callbacks run.
  * Errors: `AS_E_ARGUMENT` (an unknown format, `out` NULL), `AS_E_UTF8`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those
  * of the handle.
@@ -1043,15 +1049,18 @@ as_code as_toolset_render(as_toolset toolset,
                           struct as_blob *err);
 
 /**
- * Runs a tool call of a model and returns at once. `call` is `{name, input, toolCallId?}`. Whatever a model gets wrong
+ * Runs a tool call of a model and returns at once. `call` is `{name, input?, toolCallId?}`, or a provider's as it came:
+ * OpenAI `{id, function: {name, arguments}}` with the arguments as text, Anthropic `{type: "tool_use", id, name, input}`,
+ * Gemini `{functionCall: {id?, name, args}}`, MCP `{method: "tools/call", id, params: {name, arguments}}`. Whatever a model gets wrong
  * (a tool it does not have, bad arguments, a bad id) is in the result; codes are for misuse of this function.
  *
  * Ownership: `call` is copied; `hooks` is taken over, on failure too; `out` is a handle to be freed with
  * `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
- * Threads: any, inside callbacks too. The result may come before this function returns.
- * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (an unknown field), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the
- * handle. On failure `hooks` gets no result.
+ * Threads: any, inside callbacks too, but for `surface_discover`, which is as `as_snapshot`. The result may come before
+ * this function returns.
+ * Blocking: no; `surface_discover` while the host's own callbacks run, on this thread.
+ * Errors: `AS_E_ARGUMENT` (an unknown field), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (also where too much waits, as for
+ * `as_invoke`), `AS_E_WOULD_DEADLOCK` (`surface_discover`), `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
  */
 as_code as_toolset_call(as_toolset toolset,
                         const uint8_t *call,

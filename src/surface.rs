@@ -51,12 +51,12 @@ impl Surface {
     /// that is the host's has been released.
     pub fn close(&self, timeout_ms: i64) -> Result<(), ApiError> {
         self.release();
-        if local::inside(&self.engine.dispatcher) {
-            return Err(would_deadlock());
-        }
         match self.engine.dispatcher.wait_closed(Patience::new(timeout_ms)) {
-            true => Ok(()),
-            false => Err(ApiError::new(Code::Timeout, "Host code is still running; the registry goes on closing.")),
+            None => Err(would_deadlock()),
+            Some(true) => Ok(()),
+            Some(false) => {
+                Err(ApiError::new(Code::Timeout, "Host code is still running; the registry goes on closing."))
+            }
         }
     }
 
@@ -113,10 +113,9 @@ impl Surface {
                 ApiError::at(Code::Argument, format!("/{index}"), message)
             })
         };
-        let paths =
-            value.as_array().ok_or_else(wrong)?.iter().enumerate().map(read).collect::<Result<HashSet<_>, _>>()?;
-        self.engine.set_executor(Executor { paths: Arc::new(paths), hook });
-        Ok(())
+        let paths: HashSet<String> =
+            value.as_array().ok_or_else(wrong)?.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        self.serve(Executor { paths: Arc::new(paths), hook })
     }
 
     /// Pull dispatch: the next request, as JSON. `name_reply` gives the handle of its answer.
@@ -186,35 +185,31 @@ impl Surface {
 
     pub fn snapshot(&self, context: &[u8]) -> Result<Vec<u8>, ApiError> {
         let view = View::parse(context)?;
-        self.look()?;
-        let _scope = enter();
-        let snapshot = snapshot::take(&self.engine, &view);
-        // What was not asked any more would read as hidden.
-        self.engine.check_open()?;
-        Ok(snapshot)
+        self.look(|engine| snapshot::take(engine, &view))
     }
 
     /// Why each capability is shown as it is. For developers.
     pub fn explain(&self, context: &[u8]) -> Result<String, ApiError> {
         let view = View::parse(context)?;
-        self.look()?;
-        let _scope = enter();
-        let explained = explain::explain(&self.engine, &view);
-        self.engine.check_open()?;
-        Ok(explained)
+        self.look(|engine| explain::explain(engine, &view))
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// Looking inside a hook that is part of looking would never end.
-    pub(crate) fn look(&self) -> Result<(), ApiError> {
+    /// Looks at the surface, asking the host on this thread. Inside a hook that is part of looking that would never end,
+    /// nor where a hook's table is taken on this stack.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Arc<Engine>) -> T) -> Result<T, ApiError> {
+        let _scope = enter();
         self.engine.check_open()?;
-        match local::looking(&self.engine.dispatcher) {
-            true => Err(would_deadlock()),
-            false => Ok(()),
+        if local::looking(&self.engine.dispatcher) {
+            return Err(would_deadlock());
         }
+        let (seen, knotted) = local::knots(|| look(&self.engine));
+        // What was not asked any more would read as hidden.
+        self.engine.check_open()?;
+        if knotted { Err(would_deadlock()) } else { Ok(seen) }
     }
 
     pub fn subscribe(&self, hook: Hook) -> Result<Subscription, ApiError> {
@@ -271,12 +266,10 @@ impl Surface {
     }
 
     fn quiet(&self, patience: Patience) -> Result<(), ApiError> {
-        if local::inside(&self.engine.dispatcher) {
-            return Err(would_deadlock());
-        }
         match self.engine.dispatcher.wait_quiet(patience) {
-            true => Ok(()),
-            false => Err(ApiError::new(Code::Timeout, "Something is still running.")),
+            None => Err(would_deadlock()),
+            Some(true) => Ok(()),
+            Some(false) => Err(ApiError::new(Code::Timeout, "Something is still running.")),
         }
     }
 }

@@ -4,7 +4,7 @@ mod host_support;
 
 use agent_surface::ffi::*;
 use host_support::*;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -171,25 +171,10 @@ fn closing_inside_destroy() {
             let nothing = Ask { reply: 0, context: &[], input: &[] };
             (wanted == what).then(|| Box::new(move || close_it(&nothing)) as Box<dyn FnOnce() + Send>)
         };
-        let (host, host_seen) = host_of(
-            0,
-            pad(
-                vec![body(|ask| {
-                    ask.json("{}");
-                })],
-                6,
-            ),
-            close_it("host"),
-        );
+        let (host, host_seen) = host_of(0, pad(vec![answers("{}")], 6), close_it("host"));
         let registry = registry(json!({}), Some(&host));
         place.store(registry, Ordering::SeqCst);
-        let (binding, seen) = binding(
-            "go",
-            0,
-            vec![body(|ask| {
-                ask.json("1");
-            })],
-        );
+        let (binding, seen) = binding("go", 0, vec![answers("1")]);
         let registration = register(registry, component(&["go"], &[]), &[binding]);
         let (results, result_seen) = on_result_of(table_with(vec![body(|_| {})], close_it("result")));
         let invocation = invoke(registry, request("go"), json!({}), Some(&results));
@@ -215,13 +200,7 @@ fn waiting_for_quiet_inside_destroy() {
     };
     let registry = registry(json!({}), None);
     place.store(registry, Ordering::SeqCst);
-    let (binding, _) = binding(
-        "go",
-        0,
-        vec![body(|ask| {
-            ask.json("1");
-        })],
-    );
+    let (binding, _) = binding("go", 0, vec![answers("1")]);
     let registration = register(registry, component(&["go"], &[]), &[binding]);
     let (results, seen) = on_result_of(table_with(vec![body(|_| {})], Some(Box::new(wait_quiet))));
     free(invoke(registry, request("go"), json!({}), Some(&results)));
@@ -274,17 +253,10 @@ fn closing_in_a_storm() {
                         ask.json("1");
                     }
                 }),
-                body(|ask| {
-                    ask.json("true");
-                }),
+                answers("true"),
             ],
         );
-        let (host, host_seen) = host(
-            0,
-            vec![body(|ask| {
-                ask.json("{}");
-            })],
-        );
+        let (host, host_seen) = host(0, vec![answers("{}")]);
         let registry = registry(json!({}), Some(&host));
         let registration = register(registry, component(&["go"], &[]), &[binding]);
         let (events, events_seen) = listener(|_| {});
@@ -347,4 +319,124 @@ fn closing_in_a_storm() {
         unsubscribe(subscription);
         end(registry);
     }
+}
+
+/// Two handlers close, for ever, each the other's registry: the one that comes second is told that this could never end,
+/// and with that both registries close. So it is with three in a circle.
+#[test]
+fn registries_that_close_each_other() {
+    for n in [2, 3] {
+        let places: Vec<_> = (0..n).map(|_| later()).collect();
+        let meet = Arc::new(Barrier::new(n));
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let done = Count::new();
+        for (at, place) in places.iter().enumerate() {
+            let (other, meet, said, done) = (places[(at + 1) % n].clone(), meet.clone(), said.clone(), done.clone());
+            let (binding, _) = binding(
+                "go",
+                0,
+                vec![body(move |_| {
+                    meet.wait();
+                    let code = close(other.load(Ordering::SeqCst), -1);
+                    said.lock().unwrap().push(code);
+                    done.add();
+                })],
+            );
+            let registry = registry(json!({}), None);
+            register(registry, component(&["go"], &[]), &[binding]);
+            place.store(registry, Ordering::SeqCst);
+        }
+        let calls: Vec<_> =
+            places.iter().map(|place| invoke(place.load(Ordering::SeqCst), request("go"), json!({}), None)).collect();
+        done.reach(n);
+        let told = said.lock().unwrap().iter().filter(|code| **code == AS_E_WOULD_DEADLOCK).count();
+        assert_eq!(told, 1, "{:?}", said.lock().unwrap());
+        calls.into_iter().for_each(free);
+        places.iter().for_each(|place| end(place.load(Ordering::SeqCst)));
+    }
+}
+
+/// Whatever another thread is in the middle of when a close has answered `AS_OK`, no host code begins after it.
+#[test]
+fn nothing_begins_after_a_close_whatever_is_under_way() {
+    let violations = Arc::new(AtomicUsize::new(0));
+    for round in 0..400 {
+        let closed = Arc::new(AtomicBool::new(false));
+        let watch = || {
+            let (closed, violations) = (closed.clone(), violations.clone());
+            move |_: &Ask| {
+                if closed.load(Ordering::SeqCst) {
+                    violations.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        };
+        let (host, _) = host(0, vec![None, None, None, None, body(watch()), None]);
+        let registry = registry(json!({ "audit": { "sink": "callback" } }), Some(&host));
+        let (asked, replies) = (Count::new(), Arc::new(Mutex::new(Vec::new())));
+        let (a, r) = (asked.clone(), replies.clone());
+        let (binding, _) = binding(
+            "go",
+            0,
+            vec![body(move |ask| {
+                defer(ask.reply);
+                r.lock().unwrap().push(ask.reply);
+                a.add();
+            })],
+        );
+        register(registry, component(&["go"], &[]), &[binding]);
+        let mut same = request("go");
+        same["invocationId"] = json!("one");
+        let calls = [(); 2].map(|()| invoke(registry, same.clone(), json!({}), Some(&on_result(watch()).0)));
+        asked.reach(1);
+        let reply = replies.lock().unwrap()[0];
+        let toolset = Toolset::new(registry, json!({ "topology": "remote", "mode": "meta" })).unwrap();
+        let start = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                match round % 4 {
+                    0 => drop(toolset.start(json!({ "name": "surface_act", "input": {} }), &on_result(watch()).0)),
+                    1 => cancel(calls[1]),
+                    // SAFETY: a whole table.
+                    2 => drop(unsafe { as_reply_on_abort(reply, &notify(watch()).0) }),
+                    _ => drop(reply_json(reply, "1")),
+                }
+            });
+            start.wait();
+            assert_eq!(close(registry, PATIENCE_MS), AS_OK);
+            closed.store(true, Ordering::SeqCst);
+        });
+        calls.into_iter().for_each(free);
+        drop(toolset);
+        end(registry);
+    }
+    assert_eq!(violations.load(Ordering::SeqCst), 0);
+}
+
+/// A question that comes up while its consumer is ended is not left open: nobody will be told of it.
+#[test]
+fn no_question_outlives_its_consumer() {
+    let registry = registry(json!({}), None);
+    let mut definition = component(&["go"], &[]);
+    definition["actions"]["go"]["confirmation"] = json!("required");
+    let (binding, _) = binding("go", 0, vec![answers("1")]);
+    let registration = register(registry, definition, &[binding]);
+    for _ in 0..2000 {
+        let consumer = json!({ "id": "c", "kind": "test" });
+        let start = Barrier::new(2);
+        let result = thread::scope(|scope| {
+            let calling = scope.spawn(|| {
+                start.wait();
+                invoke_wait_with(registry, request("go"), json!({ "consumer": consumer })).unwrap()
+            });
+            start.wait();
+            consumer_close(registry, &consumer);
+            calling.join().unwrap()
+        });
+        let open = if status(&result) == "CANCELLED" { 0 } else { 1 };
+        assert!(info(registry)["pendingConfirmations"].as_u64().unwrap() <= open, "{result}");
+        consumer_close(registry, &consumer);
+    }
+    unregister(registration);
+    end(registry);
 }

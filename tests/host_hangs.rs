@@ -23,18 +23,36 @@ fn brisk() -> Value {
     config(json!({ "policyTimeoutMs": 40 }))
 }
 
-/// A registry with an action that answers at once.
-fn healthy() -> (as_registry, Arc<Seen>) {
-    let registry = registry(config(json!({})), None);
-    let (binding, seen) = binding(
-        "go",
-        0,
-        vec![body(|ask| {
-            ask.json("1");
-        })],
-    );
+/// A registry with one action of these functions.
+fn acting(config: Value, functions: Vec<Option<Body>>) -> (as_registry, Arc<Seen>) {
+    let registry = registry(config, None);
+    let (binding, seen) = binding("go", 0, functions);
     register(registry, component(&["go"], &[]), &[binding]);
     (registry, seen)
+}
+
+/// A registry with an action that answers at once.
+fn healthy() -> (as_registry, Arc<Seen>) {
+    healthy_but(config(json!({})))
+}
+
+fn healthy_but(config: Value) -> (as_registry, Arc<Seen>) {
+    acting(config, vec![answers("1")])
+}
+
+/// A gate that a test which ends opens.
+fn gate() -> (Arc<Gate>, OpenAtEnd) {
+    let gate = Gate::new();
+    (gate.clone(), OpenAtEnd(gate))
+}
+
+/// Blocks at `gate`, and then answers.
+fn blocks(gate: &Arc<Gate>) -> Option<Body> {
+    let gate = gate.clone();
+    body(move |ask| {
+        gate.pass();
+        ask.json("1");
+    })
 }
 
 /// A call that workers must run, and whose result a worker must deliver.
@@ -48,18 +66,7 @@ fn works(registry: as_registry) {
 
 /// A registry whose handler hangs at `gate`.
 fn hanging(gate: &Arc<Gate>) -> as_registry {
-    let registry = registry(hasty(), None);
-    let g = gate.clone();
-    let (binding, _) = binding(
-        "go",
-        0,
-        vec![body(move |ask| {
-            g.pass();
-            ask.json("1");
-        })],
-    );
-    register(registry, component(&["go"], &[]), &[binding]);
-    registry
+    acting(hasty(), vec![blocks(gate)]).0
 }
 
 fn code_of(registry: as_registry) -> String {
@@ -74,8 +81,7 @@ fn code_of(registry: as_registry) -> String {
 #[test]
 fn hung_handlers_one_by_one() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (sick, (well, _)) = (hanging(&gate), healthy());
     for n in 1..=3 {
         assert_eq!(code_of(sick), "TIMEOUT");
@@ -96,8 +102,7 @@ fn hung_handlers_one_by_one() {
 #[test]
 fn hung_handlers_all_at_once() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (sick, (well, _)) = (hanging(&gate), healthy());
     let mut limited = false;
     for _ in 0..5 {
@@ -128,8 +133,7 @@ fn hung_handlers_all_at_once() {
 #[test]
 fn hung_listeners() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (sick, (well, _)) = (registry(hasty(), None), healthy());
     let subscriptions: Vec<_> = (0..3)
         .map(|_| {
@@ -137,13 +141,7 @@ fn hung_listeners() {
             subscribe(sick, &listener(move |_| g.pass()).0)
         })
         .collect();
-    let (binding, _) = binding(
-        "go",
-        0,
-        vec![body(|ask| {
-            ask.json("1");
-        })],
-    );
+    let (binding, _) = binding("go", 0, vec![answers("1")]);
     register(sick, component(&["go"], &[]), &[binding]);
     gate.entered.reach(3);
     works(well);
@@ -160,8 +158,7 @@ fn hung_listeners() {
 #[test]
 fn hung_results() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (sick, _) = healthy_but(brisk());
     let (well, _) = healthy();
     for n in 1..=3 {
@@ -178,24 +175,10 @@ fn hung_results() {
     end(well);
 }
 
-fn healthy_but(config: Value) -> (as_registry, Arc<Seen>) {
-    let registry = registry(config, None);
-    let (binding, seen) = binding(
-        "go",
-        0,
-        vec![body(|ask| {
-            ask.json("1");
-        })],
-    );
-    register(registry, component(&["go"], &[]), &[binding]);
-    (registry, seen)
-}
-
 #[test]
 fn hung_destroys() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (sick, _) = healthy_but(brisk());
     let (well, _) = healthy();
     for n in 1..=3 {
@@ -215,8 +198,7 @@ fn hung_destroys() {
 #[test]
 fn hung_audit_log_and_notices() {
     let _turn = alone();
-    let gate = Gate::new();
-    let _end = OpenAtEnd(gate.clone());
+    let (gate, _end) = gate();
     let (a, l, n) = (gate.clone(), gate.clone(), gate.clone());
     let (host, _) = host(0, vec![None, None, None, None, body(move |_| a.pass()), body(move |_| l.pass())]);
     let mut config = hasty();
@@ -252,19 +234,13 @@ fn a_handler_that_answers_and_then_blocks() {
     let _turn = alone();
     let (well, _) = healthy();
     for inline in [false, true] {
-        let gate = Gate::new();
-        let _end = OpenAtEnd(gate.clone());
+        let (gate, _end) = gate();
         let g = gate.clone();
-        let sick = registry(config(json!({})), None);
-        let (binding, seen) = binding(
-            "go",
-            0,
-            vec![body(move |ask| {
-                ask.json("1");
-                g.pass();
-            })],
-        );
-        register(sick, component(&["go"], &[]), &[binding]);
+        let answers_and_blocks = body(move |ask| {
+            ask.json("1");
+            g.pass();
+        });
+        let (sick, seen) = acting(config(json!({})), vec![answers_and_blocks]);
         let mut request = request("go");
         request["invocationId"] = json!("one");
         let first = request.clone();
@@ -291,13 +267,34 @@ fn a_handler_that_answers_and_then_blocks() {
     end(well);
 }
 
+// What hooks answer.
+
+fn nothing(ask: &Ask) {
+    ask.json("{}");
+}
+
+fn yes(ask: &Ask) {
+    ask.json("true");
+}
+
+fn null(ask: &Ask) {
+    ask.json("null");
+}
+
+fn exposes(ask: &Ask) {
+    ask.json(r#"{"decision":"expose"}"#);
+}
+
+fn allows(ask: &Ask) {
+    allow(ask.reply);
+}
+
 /// So do a policy, a context, a `when` and a precondition, and the call goes on past them.
 #[test]
 fn hooks_that_answer_and_then_block() {
     let _turn = alone();
     for what in ["context", "when", "on_authorize", "on_invoke", "precondition", "on_result"] {
-        let gate = Gate::new();
-        let _end = OpenAtEnd(gate.clone());
+        let (gate, _end) = gate();
         let hook = |name: &str, answer: fn(&Ask)| {
             let g = (name == what).then(|| gate.clone());
             body(move |ask| {
@@ -307,37 +304,14 @@ fn hooks_that_answer_and_then_block() {
                 }
             })
         };
-        let allows = |ask: &Ask| {
-            allow(ask.reply);
-        };
-        let (host, _) = host(
-            0,
-            vec![hook("context", |ask| {
-                ask.json("{}");
-            })],
-        );
+        let (host, _) = host(0, vec![hook("context", nothing)]);
         let mut config = config(json!({}));
         config["policies"] = json!(["p"]);
         let sick = registry(config, Some(&host));
-        let null = |ask: &Ask| {
-            ask.json("null");
-        };
         let (policy, _) =
             policy(0, vec![None, hook("on_authorize", allows), hook("on_invoke", allows), hook("on_result", null)]);
         define(sick, "p", &policy);
-        let (binding, seen) = binding(
-            "go",
-            0,
-            vec![
-                body(|ask| {
-                    ask.json("1");
-                }),
-                hook("when", |ask| {
-                    ask.json("true");
-                }),
-                hook("precondition", null),
-            ],
-        );
+        let (binding, seen) = binding("go", 0, vec![answers("1"), hook("when", yes), hook("precondition", null)]);
         register(sick, component(&["go"], &[]), &[binding]);
         let (results, told) = on_result(|_| {});
         let invocation = invoke(sick, request("go"), json!({}), Some(&results));
@@ -366,8 +340,7 @@ fn hooks_that_hang() {
         ("on_result", "EXECUTION_FAILED"),
         ("redact", "ok"),
     ] {
-        let gate = Gate::new();
-        let _end = OpenAtEnd(gate.clone());
+        let (gate, _end) = gate();
         let hook = |name: &str, answer: fn(&Ask)| {
             let g = (name == what).then(|| gate.clone());
             body(move |ask| {
@@ -377,51 +350,21 @@ fn hooks_that_hang() {
                 answer(ask);
             })
         };
-        let allows = |ask: &Ask| {
-            allow(ask.reply);
-        };
-        let null = |ask: &Ask| {
-            ask.json("null");
-        };
-        let (host, host_seen) = host(
-            0,
-            vec![
-                hook("context", |ask| {
-                    ask.json("{}");
-                }),
-                None,
-                None,
-                hook("redact", null),
-            ],
-        );
+        let (host, host_seen) = host(0, vec![hook("context", nothing), None, None, hook("redact", null)]);
         let mut config = hasty();
         config["policies"] = json!(["p"]);
         let sick = registry(config, Some(&host));
         let (policy, policy_seen) = policy(
             0,
             vec![
-                hook("on_discovery", |ask| {
-                    ask.json(r#"{"decision":"expose"}"#);
-                }),
+                hook("on_discovery", exposes),
                 hook("on_authorize", allows),
                 hook("on_invoke", allows),
                 hook("on_result", null),
             ],
         );
         define(sick, "p", &policy);
-        let (binding, seen) = binding(
-            "go",
-            0,
-            vec![
-                body(|ask| {
-                    ask.json("1");
-                }),
-                hook("when", |ask| {
-                    ask.json("true");
-                }),
-                hook("precondition", null),
-            ],
-        );
+        let (binding, seen) = binding("go", 0, vec![answers("1"), hook("when", yes), hook("precondition", null)]);
         let mut definition = component(&["go"], &[]);
         definition["actions"]["go"]["audit"] = json!("full");
         register(sick, definition, &[binding]);
@@ -437,4 +380,27 @@ fn hooks_that_hang() {
         }
     }
     end(well);
+}
+
+/// AS-EVT-001: an event that still waits for a worker does not begin once its listener was ended.
+#[test]
+fn no_delivery_begins_after_unsubscribe() {
+    let _turn = alone();
+    let (gate, _end) = gate();
+    let (registry, _) = acting(config(json!({})), vec![blocks(&gate)]);
+    // Both workers are taken.
+    let calls: Vec<_> = (0..2).map(|_| invoke(registry, request("go"), json!({}), None)).collect();
+    gate.entered.reach(2);
+    let (events, seen) = listener(|_| {});
+    let subscription = subscribe(registry, &events);
+    let (binding, _) = binding("see", 0, vec![answers("1")]);
+    let other = json!({ "type": "u", "description": "Another", "observations": { "see": { "description": "See", "output": {} } } });
+    register(registry, other, &[binding]);
+    unsubscribe(subscription);
+    gate.open();
+    quiesce(registry);
+    seen.destroyed_once();
+    assert_eq!(seen.calls.get(), 0);
+    calls.into_iter().for_each(free);
+    end(registry);
 }

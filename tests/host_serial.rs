@@ -5,7 +5,7 @@ mod host_support;
 use agent_surface::ffi::*;
 use host_support::*;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
@@ -23,9 +23,7 @@ fn one_at_a_time_in_order() {
                 o.lock().unwrap().push(ask.context()["invocationId"].as_str().unwrap().to_owned());
                 ask.json("1");
             }),
-            body(|ask| {
-                ask.json("true");
-            }),
+            answers("true"),
         ],
     );
     let registry = registry(json!({}), None);
@@ -72,37 +70,77 @@ fn one_at_a_time_in_order() {
 fn two_tables_that_wait_for_each_other() {
     let meet = Arc::new(Barrier::new(2));
     let registry = registry(json!({ "limits": { "policyTimeoutMs": 50 } }), None);
-    let looks = |name| {
+    let looks = |own: &str, at: &'static str| {
         let meet = meet.clone();
-        binding(
-            name,
-            AS_SERIAL,
-            vec![
-                body(move |ask| {
-                    meet.wait();
-                    let shown = snapshot(registry).unwrap();
-                    meet.wait();
-                    ask.json(&shown["components"][0]["actions"].to_string());
-                }),
-                body(|ask| {
-                    ask.json("true");
-                }),
-            ],
-        )
-        .0
+        let handler = body(move |ask| {
+            meet.wait();
+            let shown = snapshot_of(registry, json!({ "scope": [at] })).unwrap();
+            meet.wait();
+            ask.json(&shown["components"][0]["actions"][0].to_string());
+        });
+        let mut definition = component(&["go"], &[]);
+        definition["type"] = json!(own);
+        register(registry, definition, &[binding("go", AS_SERIAL, vec![handler, answers("true")]).0])
     };
-    let registration = register(registry, component(&["a", "b"], &[]), &[looks("a"), looks("b")]);
-    let calls = ["a", "b"].map(|name| invoke(registry, request(name), json!({}), None));
+    let registrations = [looks("a", "b"), looks("b", "a")];
+    let calls =
+        ["a", "b"].map(|at| invoke(registry, json!({ "capabilityId": format!("view:{at}.go") }), json!({}), None));
     for call in calls {
-        let result = wait(call).unwrap();
-        for action in result["output"].as_array().unwrap() {
-            assert_eq!(action["unavailableReason"], "when-error");
-        }
+        assert_eq!(wait(call).unwrap()["output"]["unavailableReason"], "when-error");
         free(call);
     }
     // A result is there before its callback has returned, and with it its table.
     quiesce(registry);
     assert_eq!(snapshot(registry).unwrap()["components"][0]["actions"][0]["available"], true, "all is free again");
+    registrations.into_iter().for_each(unregister);
+    end(registry);
+}
+
+/// What looks at the surface inside its own table, of which a hook would have to be asked, is told that it cannot: a
+/// catalog in which that hook had failed would be another one.
+#[test]
+fn looking_inside_ones_own_table() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let s = said.clone();
+    let registry = registry(json!({}), None);
+    let look = body(move |ask| {
+        let toolset = Toolset::new(registry, json!({ "topology": "remote" })).map(drop);
+        let meta = Toolset::new(registry, json!({ "topology": "remote", "mode": "meta" })).unwrap();
+        let discovered = meta.call(json!({ "name": "surface_discover", "input": {} })).map(drop);
+        s.lock().unwrap().extend([snapshot(registry).map(drop), explain(registry).map(drop), toolset, discovered]);
+        // What asks nothing of the table is free.
+        s.lock().unwrap().push(snapshot_of(registry, json!({ "scope": ["other"] })).map(drop));
+        ask.json("1");
+    });
+    let (binding, _) = binding("go", AS_SERIAL, vec![look, answers("true")]);
+    let registration = register(registry, component(&["go"], &[]), &[binding]);
+    assert_eq!(status(&invoke_wait(registry, request("go")).unwrap()), "ok");
+    let no = Err(AS_E_WOULD_DEADLOCK);
+    assert_eq!(*said.lock().unwrap(), [no, no, no, no, Ok(())]);
+    assert_eq!(snapshot(registry).unwrap()["components"][0]["actions"][0]["available"], true);
+    unregister(registration);
+    end(registry);
+}
+
+/// So is a registration whose guard is in the table that is taken; without it nothing is registered.
+#[test]
+fn registering_inside_the_guards_own_table() {
+    let (place, said) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(None)));
+    let (p, s) = (place.clone(), said.clone());
+    let context = body(move |ask| {
+        let (binding, _) = binding("in", 0, vec![answers("1")]);
+        let mut inner = component(&["in"], &[]);
+        inner["type"] = json!("inner");
+        *s.lock().unwrap() = Some(try_register(p.load(Ordering::SeqCst), inner, &[binding]));
+        ask.json("{}");
+    });
+    let (host, _) = host(AS_SERIAL, vec![context, None, answers("\"accept\"")]);
+    let registry = registry(json!({}), Some(&host));
+    place.store(registry, Ordering::SeqCst);
+    let registration = register(registry, component(&["go"], &[]), &[binding("go", 0, vec![answers("1")]).0]);
+    assert_eq!(status(&invoke_wait(registry, request("go")).unwrap()), "ok");
+    assert_eq!(*said.lock().unwrap(), Some((AS_E_WOULD_DEADLOCK, 0)));
+    assert_eq!(info(registry)["registrations"], 1);
     unregister(registration);
     end(registry);
 }
@@ -121,17 +159,7 @@ fn looking_past_a_table_that_hangs() {
     let bindings: Vec<_> = names
         .map(|name| {
             let g = g.clone();
-            binding(
-                name,
-                AS_SERIAL,
-                vec![
-                    body(move |_| g.pass()),
-                    body(|ask| {
-                        ask.json("true");
-                    }),
-                ],
-            )
-            .0
+            binding(name, AS_SERIAL, vec![body(move |_| g.pass()), answers("true")]).0
         })
         .to_vec();
     let registration = register(registry, component(&names, &[]), &bindings);

@@ -44,15 +44,8 @@ fn world(
     (registry, said)
 }
 
-fn answers(name: &'static str, flags: u32) -> as_binding {
-    binding(
-        name,
-        flags,
-        vec![body(|ask| {
-            ask.json("2");
-        })],
-    )
-    .0
+fn answering(name: &'static str, flags: u32) -> as_binding {
+    binding(name, flags, vec![answers("2")]).0
 }
 
 fn one_at_a_time() -> Value {
@@ -89,13 +82,13 @@ fn invoke_and_wait(registry: as_registry, request: Value) -> Said {
 #[test]
 fn a_call_of_another_capability_runs_inline() {
     let (registry, said) =
-        world(0, |r, _| invoke_wait(r, request("inner")), side_by_side(), &[answers("inner", 0)], &["inner"]);
+        world(0, |r, _| invoke_wait(r, request("inner")), side_by_side(), &[answering("inner", 0)], &["inner"]);
     both_ways(registry, &said, |said| assert_eq!(said.unwrap()["output"], 2));
 }
 
 #[test]
 fn waiting_for_a_slot_that_one_holds() {
-    let inner = || [answers("inner", 0)];
+    let inner = || [answering("inner", 0)];
     let (registry, said) = world(0, |r, _| invoke_wait(r, request("inner")), one_at_a_time(), &inner(), &["inner"]);
     both_ways(registry, &said, deadlocks);
     let (registry, said) = world(0, |r, _| invoke_and_wait(r, request("inner")), one_at_a_time(), &inner(), &["inner"]);
@@ -125,7 +118,7 @@ fn waiting_for_a_slot_that_one_holds_when_it_comes_to_that() {
         definition["instanceId"] = json!("two");
         definition["actions"]["inner"]["concurrency"] = json!({ "mode": "key", "key": "k", "onTimeout": "hold" });
         definition["actions"]["inner"]["policies"] = json!(["later"]);
-        register(registry, definition, &[answers("inner", 0)]);
+        register(registry, definition, &[answering("inner", 0)]);
         // `outer` is of the instance; a second `outer` under the same key stands for it.
         let mut key = component(&["holds"], &[]);
         key["instanceId"] = json!("three");
@@ -294,7 +287,7 @@ fn a_context_that_calls() {
     let (host, _) = host(0, vec![context]);
     let registry = registry(json!({}), Some(&host));
     place.store(registry, Ordering::SeqCst);
-    register(registry, component(&["go"], &[]), &[answers("go", 0)]);
+    register(registry, component(&["go"], &[]), &[answering("go", 0)]);
     assert_eq!(status(&invoke_wait(registry, request("go")).unwrap()), "ok");
     assert_eq!(depth.load(Ordering::SeqCst), 32);
     end(registry);
@@ -320,16 +313,7 @@ fn looking_while_being_looked_at() {
         let registry = registry(json!({ "policies": ["p"] }), Some(&host));
         let (policy, _) = policy(0, vec![look("on_discovery", r#"{"decision":"expose"}"#)]);
         define(registry, "p", &policy);
-        let (binding, _) = binding(
-            "go",
-            0,
-            vec![
-                body(|ask| {
-                    ask.json("1");
-                }),
-                look("when", "true"),
-            ],
-        );
+        let (binding, _) = binding("go", 0, vec![answers("1"), look("when", "true")]);
         register(registry, component(&["go"], &[]), &[binding]);
         place.store(registry, Ordering::SeqCst);
         let shown = snapshot(registry).unwrap();
@@ -345,7 +329,7 @@ fn looking_while_being_looked_at() {
 #[test]
 fn a_call_of_another_registry() {
     let other = registry(json!({}), None);
-    register(other, component(&["inner"], &[]), &[answers("inner", 0)]);
+    register(other, component(&["inner"], &[]), &[answering("inner", 0)]);
     for how in [invoke_wait, invoke_and_wait] {
         let (registry, said) = world(0, move |_, _| how(other, request("inner")), side_by_side(), &[], &[]);
         both_ways(registry, &said, |said| assert_eq!(said.unwrap()["output"], 2));

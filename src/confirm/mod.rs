@@ -304,11 +304,19 @@ impl Confirmations {
 
     /// Ends what is pending, for one consumer or (`None`) for all.
     pub fn expire_pending(&self, consumer_key: Option<&str>) {
+        self.end_pending(|_, record| consumer_key.is_none_or(|key| &*record.ask.ids.consumer.key == key));
+    }
+
+    /// Ends one question that nobody will ask again.
+    pub fn withdraw(&self, id: &str) {
+        self.end_pending(|other, _| other == id);
+    }
+
+    fn end_pending(&self, concerned: impl Fn(&str, &Record) -> bool) {
         let mut waiting = Vec::new();
         let mut store = self.state.lock();
         for (id, record) in &mut store.records {
-            let concerned = consumer_key.is_none_or(|key| &*record.ask.ids.consumer.key == key);
-            if concerned && record.state == State::Pending {
+            if record.state == State::Pending && concerned(id, record) {
                 self.expire_record(id, record);
                 waiting.push(std::mem::take(&mut record.waiting));
             }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// own vote, and availability apart. `context` as in `as_snapshot`.
 ///
 /// Ownership: `context` is copied; `out` is the caller's, freed with `as_blob_free`.
-/// Threads: any; not inside `when`, `describe` or `on_discovery`.
+/// Threads: as `as_snapshot`.
 /// Blocking: while the host's own callbacks run.
 /// Errors: as `as_snapshot`.
 #[unsafe(no_mangle)]

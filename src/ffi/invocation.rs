@@ -30,7 +30,8 @@ impl Item for Invocation {
 /// with `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
 /// Threads: any, inside callbacks too. The result may come before this function returns.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`,
+/// Errors: `AS_E_ARGUMENT` (an unknown field, a bad caller-supplied id), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (too large;
+/// or `maxInFlight` + `maxEventBacklog` pieces of work wait to be fetched, or behind callbacks that hang),
 /// `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_invoke(

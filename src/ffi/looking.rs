@@ -26,7 +26,8 @@ impl Item for Subscription {
 /// empty. It runs `when`, `describe`, discovery and the host's `context` and `route`, never a handler.
 ///
 /// Ownership: `context` is copied; `out` is the caller's, freed with `as_blob_free`.
-/// Threads: any; not inside `when`, `describe` or `on_discovery`.
+/// Threads: any, on which the host's hooks are asked; not inside `when`, `describe` or `on_discovery`, nor inside a callback
+/// of an `AS_SERIAL` table that has one of the hooks to be asked.
 /// Blocking: while the host's own callbacks run.
 /// Errors: `AS_E_WOULD_DEADLOCK` (inside one of those), `AS_E_ARGUMENT` (an unknown field, `out` NULL), `AS_E_UTF8`,
 /// `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the handle.
@@ -63,7 +64,8 @@ pub unsafe extern "C" fn as_subscribe(
     subscribe(registry, hooks, out, err, Surface::subscribe)
 }
 
-/// Ends a listener and frees its handle; no event is begun after it has returned. Unsubscribing 0 does nothing.
+/// Ends a listener and frees its handle; no delivery begins after it has returned, also of an event that was queued or
+/// was to be fetched. Unsubscribing 0 does nothing.
 ///
 /// Ownership: the handle is stale afterwards; the table is destroyed once an event that is being delivered has been.
 /// Threads: any, inside the listener too. In a forked child an inherited handle leaks on purpose: `AS_OK`.

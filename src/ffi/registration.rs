@@ -31,7 +31,8 @@ impl Item for Registration {
 /// Blocking: only while the host's own `on_register` runs.
 /// Errors: `AS_E_DEFINITION` (the error blob says `reason` and `path`), `AS_E_ARGUMENT` (a binding that is no table, an
 /// unknown flag, `out` NULL), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (`maxRegistrations`, a document too large),
-/// `AS_E_CLOSED`, and those of the handle.
+/// `AS_E_WOULD_DEADLOCK` (the guard is in an `AS_SERIAL` table that is taken on this stack), `AS_E_CLOSED`, and those of
+/// the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_register(
     registry: as_registry,

@@ -64,8 +64,8 @@ pub unsafe extern "C" fn as_registry_new(
 /// Ownership: nothing changes hands; the handle is still to be freed.
 /// Threads: any. Safe from finalizers and `atexit`.
 /// Blocking: up to `timeout_ms`; not at all inside a callback.
-/// Errors: `AS_E_TIMEOUT` (closing goes on), `AS_E_WOULD_DEADLOCK` (called inside a callback of this registry: closing
-/// has begun, and completes when the last callback has returned), `AS_E_ARGUMENT` (`timeout_ms` below -1), and those of
+/// Errors: `AS_E_TIMEOUT` (closing goes on), `AS_E_WOULD_DEADLOCK` (called inside a callback of this registry, or of one
+/// that this one waits for: closing has begun, and completes when the last callback has returned), `AS_E_ARGUMENT` (`timeout_ms` below -1), and those of
 /// the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_registry_close(registry: as_registry, timeout_ms: i64, err: *mut as_blob) -> as_code {
@@ -132,7 +132,8 @@ pub unsafe extern "C" fn as_policy_define(
 /// Ownership: `paths` is copied; `hooks` is taken over, on failure too.
 /// Threads: any.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (`hooks` or its handler NULL, paths that are no array of texts), `AS_E_UTF8`, `AS_E_JSON`,
+/// Errors: `AS_E_ARGUMENT` (`hooks` or its handler NULL, paths that are no array of texts), `AS_E_DEFINITION` (with
+/// `duplicateSuffixPolicy` `error`, a path that has the name of what is registered), `AS_E_UTF8`, `AS_E_JSON`,
 /// `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_executor_set(
@@ -155,7 +156,8 @@ pub unsafe extern "C" fn as_executor_set(
 /// Fetches the next piece of work of a registry with `"dispatch": "pull"`: `{"do": "call" | "policy" | "result" |
 /// "event" | …, "reply"?, "name", "phase"?, "context", "input"?}`, where `reply` is a reply handle as a decimal text, to
 /// be answered with the `as_reply_…` functions from any thread. Hooks that cannot be deferred run inside this
-/// function. `timeout_ms` is real time: -1 for ever, 0 looks only.
+/// function. After the registry was closed it hands out the results and events that were not fetched yet.
+/// `timeout_ms` is real time: -1 for ever, 0 looks only.
 ///
 /// Ownership: `out` is the caller's, freed with `as_blob_free`.
 /// Threads: any, several at once too; each piece of work is handed out once.

@@ -26,7 +26,7 @@ impl Item for Toolset {
 /// confirmations?, scope?, budget?, toolCallIds?}`; one of `topology` and `confirmations` must be given.
 ///
 /// Ownership: `options` is copied; `out` is a handle to be freed with `as_toolset_free`.
-/// Threads: any; not inside `when`, `describe` or `on_discovery`.
+/// Threads: any, on which the host's hooks are asked, as by `as_snapshot`.
 /// Blocking: while the host's own callbacks run.
 /// Errors: `AS_E_ARGUMENT` (an unknown field, neither `topology` nor `confirmations`, `out` NULL), `AS_E_UTF8`,
 /// `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those of the handle.
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn as_toolset_free(toolset: as_toolset) -> as_code {
 /// callable.
 ///
 /// Ownership: `format` is copied; `out` is the caller's, freed with `as_blob_free`.
-/// Threads: any; not inside `when`, `describe` or `on_discovery`.
+/// Threads: any, on which the host's hooks are asked, as by `as_snapshot`.
 /// Blocking: while the host's own callbacks run.
 /// Errors: `AS_E_ARGUMENT` (an unknown format, `out` NULL), `AS_E_UTF8`, `AS_E_WOULD_DEADLOCK`, `AS_E_CLOSED`, and those
 /// of the handle.
@@ -126,15 +126,18 @@ pub unsafe extern "C" fn as_toolset_render(
     guard::ask::<Toolset, _>(toolset, out, err, |toolset| toolset.render(format.utf8()?, result.utf8()?))
 }
 
-/// Runs a tool call of a model and returns at once. `call` is `{name, input, toolCallId?}`. Whatever a model gets wrong
+/// Runs a tool call of a model and returns at once. `call` is `{name, input?, toolCallId?}`, or a provider's as it came:
+/// OpenAI `{id, function: {name, arguments}}` with the arguments as text, Anthropic `{type: "tool_use", id, name, input}`,
+/// Gemini `{functionCall: {id?, name, args}}`, MCP `{method: "tools/call", id, params: {name, arguments}}`. Whatever a model gets wrong
 /// (a tool it does not have, bad arguments, a bad id) is in the result; codes are for misuse of this function.
 ///
 /// Ownership: `call` is copied; `hooks` is taken over, on failure too; `out` is a handle to be freed with
 /// `as_invocation_free`, or NULL where nobody will wait for the call or cancel it.
-/// Threads: any, inside callbacks too. The result may come before this function returns.
-/// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (an unknown field), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT`, `AS_E_CLOSED`, and those of the
-/// handle. On failure `hooks` gets no result.
+/// Threads: any, inside callbacks too, but for `surface_discover`, which is as `as_snapshot`. The result may come before
+/// this function returns.
+/// Blocking: no; `surface_discover` while the host's own callbacks run, on this thread.
+/// Errors: `AS_E_ARGUMENT` (an unknown field), `AS_E_UTF8`, `AS_E_JSON`, `AS_E_LIMIT` (also where too much waits, as for
+/// `as_invoke`), `AS_E_WOULD_DEADLOCK` (`surface_discover`), `AS_E_CLOSED`, and those of the handle. On failure `hooks` gets no result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_toolset_call(
     toolset: as_toolset,

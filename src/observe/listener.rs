@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sync::Mutex;
 
@@ -14,6 +15,8 @@ pub struct Listener {
     dispatcher: Arc<Dispatcher>,
     what: &'static str,
     max_backlog: usize,
+    /// What is on its way is not to begin any more.
+    unwanted: Arc<AtomicBool>,
     state: Mutex<State>,
 }
 
@@ -48,7 +51,8 @@ pub struct Stamp {
 impl Listener {
     pub fn new(dispatcher: &Arc<Dispatcher>, what: &'static str, hook: Hook, max_backlog: usize) -> Arc<Listener> {
         let state = State { hook: Some(hook), backlog: VecDeque::new(), documents: 0, telling: false };
-        Arc::new(Listener { dispatcher: dispatcher.clone(), what, max_backlog, state: Mutex::new(state) })
+        let (dispatcher, unwanted) = (dispatcher.clone(), Arc::default());
+        Arc::new(Listener { dispatcher, what, max_backlog, unwanted, state: Mutex::new(state) })
     }
 
     /// Queues one document. A full backlog loses it; the loss is counted, and told in its place.
@@ -75,6 +79,13 @@ impl Listener {
         }
     }
 
+    /// Ends it: also what a worker or the host was about to take.
+    pub fn cancel(&self) {
+        self.unwanted.store(true, Ordering::Release);
+        self.close();
+    }
+
+    /// Nothing new comes; what is on its way still arrives.
     pub fn close(&self) {
         let (hook, backlog) = {
             let mut state = self.state.lock();
@@ -97,6 +108,8 @@ impl Listener {
         };
         let label = Label { what: self.what, name: self.what.into(), phase: None };
         let mut job = Job::new(&self.dispatcher, hook, label, text);
+        let unwanted = self.unwanted.clone();
+        job.start = Some(Box::new(move || !unwanted.load(Ordering::Acquire)));
         let listener = self.clone();
         job.after = Some(Box::new(move || listener.told()));
         Some(job)

@@ -159,7 +159,7 @@ impl Observer {
 
     pub fn unsubscribe(&self, listener: &Arc<Listener>) {
         self.events.lock().listeners.retain(|(_, other)| !Arc::ptr_eq(other, listener));
-        listener.close();
+        listener.cancel();
     }
 
     /// Records one audit entry.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::authority;
+use super::call::Stop;
 use super::envelope;
 use super::flight::{EffectiveInput, Flight};
 use crate::catalog::Target;
@@ -78,7 +79,14 @@ pub async fn approve(
         summary: confirm::compose(wanted.summary.as_ref(), &capability.description, &value),
         input: value,
     };
-    Err(engine.confirmations.request(ask, || engine.random.id("cnf_")))
+    let mut minted = None;
+    let required = engine.confirmations.request(ask, || minted.insert(engine.random.id("cnf_")).clone());
+    // What ended the call has withdrawn the questions of before, and nobody will be told of this one.
+    if let (Some(id), Some(interrupt)) = (minted, flight.call.interrupted()) {
+        engine.confirmations.withdraw(&id);
+        return Err(flight.stopped(Stop::Interrupted(interrupt)));
+    }
+    Err(required)
 }
 
 /// The onion's way in, registry outermost. A denial comes before any question to a person.

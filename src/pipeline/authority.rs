@@ -1,6 +1,9 @@
 //! Phase 4, authority: who may do this at all. No input is in reach of anything here, by
 //! construction (AS-INVOKE-001).
 
+use std::sync::Arc;
+
+use super::call::Call;
 use super::envelope;
 use super::flight::Flight;
 use crate::catalog::Target;
@@ -8,9 +11,10 @@ use crate::catalog::judge::decides_discovery;
 use crate::model::ErrorPayload;
 use crate::model::policy::PolicyRef;
 use crate::model::request::Request;
+use crate::observe::Entry;
 use crate::policy::{self, Facts, Link, Tally, Vote, context};
 use crate::runtime::job::{Job, Label};
-use crate::runtime::reply::Owed;
+use crate::runtime::reply::{Late, Owed};
 use crate::runtime::{Answer, Hook, Reply};
 
 pub async fn authorize(flight: &mut Flight, target: &Target, request: &Request) -> Result<(), ErrorPayload> {
@@ -165,6 +169,7 @@ pub async fn decide(
     let engine = flight.engine.clone();
     let bounds = engine.answer_bounds(engine.limits().max_output_bytes);
     let reply = Reply::new(&engine.dispatcher, Owed::Decision { confirm }, bounds, Some(flight.call.signal.clone()));
+    reply.report_late_to(Arc::new(LateDecision { call: flight.call.clone(), policy: name.to_owned(), phase }));
     flight.call.keep_reply(&reply);
     let label = Label { what: "policy", name: name.into(), phase: Some(phase) };
     let mut job = Job::new(&engine.dispatcher, hook.clone(), label, context);
@@ -185,6 +190,27 @@ pub async fn decide(
             Ok(Answer::Nothing)
         }
         Err(stop) => Err(flight.stopped(stop)),
+    }
+}
+
+/// A policy that decides after its call went on without it is audited, and decides nothing.
+struct LateDecision {
+    call: Arc<Call>,
+    policy: String,
+    phase: &'static str,
+}
+
+impl Late for LateDecision {
+    fn late(&self, answer: Answer) {
+        let Some(engine) = self.call.engine() else { return };
+        let decision = match answer {
+            Answer::Allow => "allow",
+            Answer::Deny(_) => "deny",
+            Answer::Confirm(_) => "confirm",
+            _ => "failed",
+        };
+        let entry = Entry::of_call("late-settlement", &self.call.ids, &self.call.bound());
+        engine.observer.audit(entry.with("policy", &*self.policy).with("phase", self.phase).with("decision", decision));
     }
 }
 

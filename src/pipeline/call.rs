@@ -99,6 +99,11 @@ impl Call {
         })
     }
 
+    /// `None` once the registry is gone.
+    pub fn engine(&self) -> Option<Arc<Engine>> {
+        self.engine.upgrade()
+    }
+
     pub fn interrupt(&self, interrupt: Interrupt) {
         let Some(engine) = self.engine.upgrade() else { return };
         let (waker, replies) = {
@@ -273,8 +278,16 @@ impl Call {
         state.result.clone()
     }
 
+    /// Whether as many wait for it as may.
+    pub fn is_crowded(&self, max: u64) -> bool {
+        self.state.lock().callers.len() as u64 >= max
+    }
+
     /// A caller goes, with `error`. Where it is the last, `takes_along` ends the call with it.
     fn detach(&self, caller: &Arc<Caller>, takes_along: bool, error: impl FnOnce(&Call) -> ErrorPayload) {
+        let engine = self.engine.upgrade();
+        // While the call is under way the registry is not closed, nor is it until this caller has its result.
+        let _busy = engine.as_ref().map(|engine| engine.dispatcher.hold());
         let ends = {
             let mut state = self.state.lock();
             if state.result.is_some() || !state.callers.iter().any(|other| Arc::ptr_eq(other, caller)) {
@@ -286,9 +299,9 @@ impl Call {
             }
             ends
         };
-        match (ends, self.engine.upgrade()) {
+        match (ends, &engine) {
             (true, _) => self.interrupt(Interrupt::Cancelled),
-            (false, Some(engine)) => caller.settle(&engine, self.error_result(&engine, &error(self))),
+            (false, Some(engine)) => caller.settle(engine, self.error_result(engine, &error(self))),
             (false, None) => {}
         }
     }

@@ -10,8 +10,8 @@ use crate::sync::Mutex;
 use super::call::{Call, Interrupt};
 use super::identity::Dedupe;
 use crate::catalog::{Registration, Status};
-use crate::model::ApiError;
 use crate::model::config::Config;
+use crate::model::{ApiError, Code};
 use crate::registry::{HostHooks, Registry};
 use crate::runtime::Reply;
 
@@ -74,6 +74,17 @@ impl Engine {
     /// Whether a call may be admitted at all: room among those in flight, workers left.
     pub fn has_room(&self) -> bool {
         self.in_flight() < self.limits().max_in_flight as usize && !self.dispatcher.exhausted()
+    }
+
+    /// Refuses a call whose result might wait for ever behind all that waits already.
+    pub fn check_backlog(&self) -> Result<(), ApiError> {
+        let limits = self.limits();
+        match self.dispatcher.left_waiting() as u64 >= limits.max_in_flight + limits.max_event_backlog {
+            true => {
+                Err(ApiError::new(Code::Limit, "Too much waits to be fetched or run; take no more calls until it is."))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Puts the call among those in flight.

@@ -261,6 +261,10 @@ pub fn identify(
             refuse(engine, &ids, adapted, caller, &conflict());
             Ok(Identity::Answered)
         }
+        Known::InFlight(call) if call.is_crowded(engine.limits().max_in_flight) => {
+            refuse(engine, &ids, adapted, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
+            Ok(Identity::Answered)
+        }
         Known::InFlight(call) => {
             caller.wait_for(&call);
             match call.attach(caller) {

@@ -24,7 +24,7 @@ pub struct Dispatcher {
     changed: Condvar,
     /// Workers whose callback outlived its call, or hangs where no call waits for it.
     stuck: AtomicUsize,
-    /// Host code that waits until fewer are stuck. At most what was admitted before.
+    /// Host code that waits until fewer are stuck. No call is taken where much waits already.
     parked: Mutex<VecDeque<Job>>,
     /// How long a callback that no call waits for may run before its worker counts as stuck.
     patience_ms: u64,
@@ -35,6 +35,8 @@ struct Idle {
     watchers: usize,
     /// Runs once, when the registry is closing and the last host code has returned.
     at_last: Option<Box<dyn FnOnce() + Send>>,
+    /// It runs, or has run: no host code begins any more.
+    ended: bool,
     closed: bool,
 }
 
@@ -133,6 +135,10 @@ impl Dispatcher {
             }
             None => {
                 self.begin();
+                // It comes from a thread that nobody waits for, and comes too late.
+                if self.has_ended() {
+                    return job.skip();
+                }
                 // In its table's queue from here on, so that its turn is in the order of submission.
                 if let Some(job) = job.take_turn().and_then(local::keep_own) {
                     self.pool.send(job);
@@ -153,7 +159,7 @@ impl Dispatcher {
     }
 
     pub fn begin(&self) {
-        self.busy.fetch_add(1, Ordering::AcqRel);
+        self.busy.fetch_add(1, Ordering::SeqCst);
     }
 
     pub fn done(self: &Arc<Self>) {
@@ -167,10 +173,12 @@ impl Dispatcher {
         let at_last = {
             let mut idle = self.idle.lock();
             self.changed.notify_all();
-            match self.busy.load(Ordering::Acquire) {
+            let at_last = match self.busy.load(Ordering::SeqCst) {
                 0 => idle.at_last.take(),
                 _ => None,
-            }
+            };
+            idle.ended |= at_last.is_some();
+            at_last
         };
         if let Some(at_last) = at_last {
             let _scope = local::enter();
@@ -191,37 +199,60 @@ impl Dispatcher {
         Busy(self.clone())
     }
 
-    /// Waits until nothing is ready to run. `false` when patience ended first.
-    pub fn wait_quiet(&self, patience: Patience) -> bool {
+    /// Whether the last host code has run. Of what is counted as busy before it asks, the answer stays true.
+    fn has_ended(&self) -> bool {
+        // As long as nobody watches, nobody has seen the end.
+        self.watched.load(Ordering::SeqCst) && self.idle.lock().ended
+    }
+
+    /// Waits until nothing is ready to run. `false` when patience ended first, `None` where it would wait for itself.
+    pub fn wait_quiet(self: &Arc<Self>, patience: Patience) -> Option<bool> {
         local::drain();
-        let mut idle = self.idle.lock();
-        // Under the lock, so that another watcher who leaves does not take it back.
-        idle.watchers += 1;
-        self.watched.store(true, Ordering::SeqCst);
-        let quiet = self.pool.blocking(|| {
+        self.rest(patience, || {
+            let mut idle = self.idle.lock();
+            // Under the lock, under which the watcher before takes it back.
+            self.watched.store(true, Ordering::SeqCst);
+            idle.watchers += 1;
             let ready = |_: &mut Idle| (self.busy.load(Ordering::SeqCst) == 0).then_some(());
-            patience.wait(&self.changed, &mut idle, ready).is_some()
-        });
-        idle.watchers -= 1;
-        if idle.watchers == 0 && idle.at_last.is_none() && !idle.closed {
-            self.watched.store(false, Ordering::Release);
-        }
-        quiet
+            let quiet = patience.wait(&self.changed, &mut idle, ready).is_some();
+            idle.watchers -= 1;
+            if idle.watchers == 0 && idle.at_last.is_none() && !idle.ended {
+                self.watched.store(false, Ordering::SeqCst);
+            }
+            quiet
+        })
     }
 
     /// Has `f` run once, as soon as no host code of this registry runs or is about to.
     pub fn at_last(self: &Arc<Self>, f: impl FnOnce() + Send + 'static) {
         self.begin();
         self.idle.lock().at_last = Some(Box::new(f));
-        self.watched.store(true, Ordering::Release);
+        self.watched.store(true, Ordering::SeqCst);
         self.done();
     }
 
-    /// Waits until what [`Dispatcher::at_last`] was given has run.
-    pub fn wait_closed(&self, patience: Patience) -> bool {
+    /// Waits until what [`Dispatcher::at_last`] was given has run. `false` when patience ended first, `None` where it
+    /// would wait for itself.
+    pub fn wait_closed(self: &Arc<Self>, patience: Patience) -> Option<bool> {
         local::drain();
-        let mut idle = self.idle.lock();
-        self.pool.blocking(|| patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some())
+        self.rest(patience, || {
+            let mut idle = self.idle.lock();
+            patience.wait(&self.changed, &mut idle, |idle| idle.closed.then_some(())).is_some()
+        })
+    }
+
+    /// Has this thread wait, without taking a worker away from the others.
+    fn rest(self: &Arc<Self>, patience: Patience, wait: impl FnOnce() -> bool) -> Option<bool> {
+        let inside = local::around();
+        let wait = || self.pool.blocking(wait);
+        if inside.iter().any(|around| Arc::ptr_eq(around, self)) {
+            return None;
+        }
+        // A wait that ends by itself ends the others with it.
+        match inside.is_empty() || !patience.endless() {
+            true => Some(wait()),
+            false => self.pool.standstill.avoid(inside, self, wait),
+        }
     }
 
     pub(super) fn patience_ms(&self) -> u64 {
@@ -250,6 +281,15 @@ impl Dispatcher {
     /// Callbacks that hang have used up the stand-ins: the registry takes no new calls.
     pub fn exhausted(&self) -> bool {
         self.stuck.load(Ordering::Acquire) > self.pool.config().max_replacement_workers
+    }
+
+    /// How much host code waits though nobody comes for it: what the host has not fetched, or what is parked.
+    pub fn left_waiting(&self) -> usize {
+        match &self.pull {
+            Some(pull) => pull.waiting(),
+            None if self.exhausted() => self.parked.lock().len(),
+            None => 0,
+        }
     }
 
     /// Gives `job` back if a worker may run it; else it waits until workers are back.

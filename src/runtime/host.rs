@@ -90,7 +90,11 @@ impl Serial {
             state.busy = true;
             return true;
         }
-        if state.jammed || local::holds_serial(self) {
+        if local::holds_serial(self) {
+            local::knot();
+            return false;
+        }
+        if state.jammed {
             return false;
         }
         state.last_ticket += 1;

@@ -17,6 +17,7 @@ pub struct Label {
     pub phase: Option<&'static str>,
 }
 
+pub type Start = Box<dyn FnOnce() -> bool + Send>;
 pub type After = Box<dyn FnOnce() + Send>;
 
 pub struct Job {
@@ -35,10 +36,23 @@ pub struct Job {
     /// The hook must not look at the surface.
     pub looking: bool,
     /// Asked just before the host code runs; `false` means that it must not run any more.
-    pub start: Option<Box<dyn FnOnce() -> bool + Send>>,
+    pub start: Option<Start>,
     /// Done once the host code has returned, or the host has fetched the request.
     pub after: Option<After>,
     pub(super) holds_serial: bool,
+}
+
+/// A request that holds nothing of the host, for when it is fetched.
+pub(super) struct Document {
+    text: Vec<u8>,
+    start: Option<Start>,
+}
+
+impl Document {
+    /// Its text, if it is still wanted.
+    pub(super) fn fetch(self) -> Option<Vec<u8>> {
+        self.start.is_none_or(|start| start()).then_some(self.text)
+    }
 }
 
 /// A request in the host's hands: its table is taken and its registry busy as long as this lives.
@@ -174,8 +188,9 @@ impl Job {
 
     /// Pull dispatch of a registry that closes: what needs no answer, as it will be fetched, and what follows
     /// from it.
-    pub(super) fn into_document(mut self) -> Option<(Vec<u8>, Option<After>)> {
-        self.reply.is_none().then(|| (self.render(None), self.after.take()))
+    pub(super) fn into_document(mut self) -> Option<(Document, Option<After>)> {
+        let document = |job: &mut Job| Document { text: job.render(None), start: job.start.take() };
+        self.reply.is_none().then(|| (document(&mut self), self.after.take()))
     }
 
     fn render(&self, reply: Option<u64>) -> Vec<u8> {

@@ -53,6 +53,8 @@ struct Local {
     ending: RefCell<Vec<Arc<Dispatcher>>>,
     frames: RefCell<Vec<Frame>>,
     driving: Cell<u64>,
+    /// Something was not asked, since its table is taken on this stack.
+    knotted: Cell<bool>,
     role: Cell<Option<Role>>,
 }
 
@@ -109,6 +111,7 @@ impl Local {
             ending: RefCell::new(Vec::new()),
             frames: RefCell::new(Vec::new()),
             driving: Cell::new(0),
+            knotted: Cell::new(false),
             role: Cell::new(None),
         }
     }
@@ -313,10 +316,12 @@ pub fn stacked_calls(dispatcher: &Arc<Dispatcher>) -> Vec<u64> {
     })
 }
 
-/// Whether host code that this registry waits for is on this thread's stack.
-pub fn inside(dispatcher: &Arc<Dispatcher>) -> bool {
-    let ending = LOCAL.with(|local| local.ending.borrow().iter().any(|other| Arc::ptr_eq(other, dispatcher)));
-    ending || any_frame(|frame| Arc::ptr_eq(&frame.dispatcher, dispatcher))
+/// Registries that wait for host code on this thread's stack.
+pub(super) fn around() -> Vec<Arc<Dispatcher>> {
+    LOCAL.with(|local| {
+        let frames = local.frames.borrow();
+        frames.iter().map(|frame| frame.dispatcher.clone()).chain(local.ending.borrow().iter().cloned()).collect()
+    })
 }
 
 /// Whether a hook that must not look at the surface is on this thread's stack.
@@ -331,6 +336,18 @@ pub fn keeps_waiting(dispatcher: &Arc<Dispatcher>, call: u64) -> bool {
 
 pub fn holds_serial(serial: &Arc<Serial>) -> bool {
     any_frame(|frame| frame.serial.as_ref().is_some_and(|held| Arc::ptr_eq(held, serial)))
+}
+
+/// Notes that this thread holds the table that it would have to wait for.
+pub(super) fn knot() {
+    LOCAL.with(|local| local.knotted.set(true));
+}
+
+/// Runs `f`, and tells whether something was not asked in it since its table is taken on this stack.
+pub fn knots<R>(f: impl FnOnce() -> R) -> (R, bool) {
+    let before = LOCAL.with(|local| local.knotted.replace(false));
+    let result = f();
+    (result, LOCAL.with(|local| local.knotted.replace(before)))
 }
 
 pub fn depth() -> usize {

@@ -15,6 +15,7 @@ mod queue;
 pub mod random;
 pub mod reply;
 pub mod signal;
+mod standstill;
 pub mod task;
 pub mod timer;
 

@@ -14,6 +14,7 @@ use super::desk::Desk;
 use super::job::Job;
 use super::local::{self, Released, Role};
 use super::queue::{Queue, Work};
+use super::standstill::Standstill;
 use super::timer::Timers;
 use crate::model::config::PoolConfig;
 use crate::model::{ApiError, Code};
@@ -36,6 +37,7 @@ pub struct Pool {
     /// A look at them is due.
     watched: AtomicBool,
     last_call: AtomicU64,
+    pub(super) standstill: Standstill,
 }
 
 #[derive(Default)]
@@ -83,6 +85,7 @@ impl Pool {
             desks: Mutex::default(),
             watched: AtomicBool::new(false),
             last_call: AtomicU64::new(0),
+            standstill: Standstill::default(),
         }
     }
 

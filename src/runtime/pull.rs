@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::sync::{Condvar, Mutex};
 
 use super::dispatch::Patience;
-use super::job::{After, Job};
+use super::job::{After, Document, Job};
 
 #[derive(Default)]
 pub struct Pull {
@@ -15,10 +15,10 @@ pub struct Pull {
 
 #[derive(Default)]
 struct State {
-    /// A job belongs to an admitted call or to a listener with at most one job out.
+    /// A job belongs to a listener with at most one job out or to a call, which is not taken where much waits already.
     queue: VecDeque<Job>,
     /// Once closing: results, events and the like that the host can still fetch. They hold nothing of it.
-    documents: VecDeque<Vec<u8>>,
+    documents: VecDeque<Document>,
     stage: Stage,
 }
 
@@ -30,6 +30,17 @@ enum Stage {
     Closing,
     /// Nothing will come any more.
     Ended,
+}
+
+impl State {
+    fn next_document(&mut self) -> Option<Vec<u8>> {
+        while let Some(document) = self.documents.pop_front() {
+            if let Some(text) = document.fetch() {
+                return Some(text);
+            }
+        }
+        None
+    }
 }
 
 pub enum Taken {
@@ -60,12 +71,17 @@ impl Pull {
         after
     }
 
+    /// How much the host has not fetched yet.
+    pub fn waiting(&self) -> usize {
+        self.state.lock().queue.len()
+    }
+
     /// The next job, waiting for one as long as patience lasts.
     pub fn take(&self, patience: Patience) -> Taken {
         let mut state = self.state.lock();
         let taken = patience.wait(&self.pushed, &mut state, |state| {
             let job = state.queue.pop_front().map(|job| Taken::Job(Box::new(job)));
-            job.or_else(|| state.documents.pop_front().map(Taken::Document))
+            job.or_else(|| state.next_document().map(Taken::Document))
                 .or_else(|| (state.stage == Stage::Ended).then_some(Taken::Closed))
         });
         taken.unwrap_or(Taken::Nothing)

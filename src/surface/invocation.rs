@@ -31,6 +31,7 @@ impl Surface {
     ) -> Result<Invocation, ApiError> {
         let _scope = enter();
         let _busy = self.engine.open()?;
+        self.engine.check_backlog()?;
         let caller = Caller::new(on_result);
         pipeline::invoke(&self.engine, self.engine.next_number(), request, options, &caller, Vec::new())?;
         Ok(Invocation { engine: self.engine.clone(), caller })

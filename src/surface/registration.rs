@@ -15,9 +15,10 @@ use crate::model::policy::PolicyRef;
 use crate::model::writer::ObjectWriter;
 use crate::model::{ApiError, Code, fields};
 use crate::observe::{Bound, Entry, Topic};
+use crate::pipeline::call::would_deadlock;
 use crate::pipeline::engine::Engine;
 use crate::registry::Executor;
-use crate::runtime::{Hook, enter};
+use crate::runtime::{Hook, enter, local};
 
 /// The host's functions for one capability: its name, or `domain:` + path for a procedure.
 #[derive(Default)]
@@ -51,7 +52,10 @@ impl Surface {
                 "The executor serves a procedure of the same name.",
             ));
         }
-        let guarded = self.guard_rejects(&value, &definition);
+        let (guarded, knotted) = local::knots(|| self.guard_rejects(&value, &definition));
+        if knotted {
+            return Err(would_deadlock());
+        }
         let collision_ids: Vec<String> = suspects.iter().map(|capability| capability.id.clone()).collect();
         let id = engine.random.id(&format!("reg_{}_", engine.next_registration()));
         let inner = catalog::Registration::new(id, definition, hooks);
@@ -79,6 +83,30 @@ impl Surface {
                     return Err(ApiError::definition(INVALID_DEFINITION, path, "No policy of this name is defined."));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Has procedures served by `executor` from here on, unless one has the name of what is registered.
+    pub(super) fn serve(&self, executor: Executor) -> Result<(), ApiError> {
+        let engine = &self.engine;
+        let known = engine.executor();
+        let new = |capability: &&Capability| !serves(known.as_ref(), capability);
+        let policy = engine.config.suffix_policy;
+        let mut suspects = Vec::new();
+        for inner in engine.catalog.live().1.into_iter().filter(|_| policy != SuffixPolicy::Off) {
+            let ids: Vec<_> =
+                collisions(&inner.definition, Some(&executor)).into_iter().filter(new).map(|c| c.id.clone()).collect();
+            suspects.push((Registration { engine: engine.clone(), inner }, ids));
+        }
+        let first = suspects.iter().flat_map(|(_, ids)| ids).next();
+        if let (Some(id), SuffixPolicy::Error) = (first, policy) {
+            let message = format!("{id} is registered, and a procedure of the same name is given here.");
+            return Err(ApiError::definition(DUPLICATE_CAPABILITY, "", message));
+        }
+        engine.set_executor(executor);
+        for (registration, ids) in suspects {
+            ids.iter().for_each(|id| registration.tell_collision(id));
         }
         Ok(())
     }
@@ -322,9 +350,10 @@ fn shown(name: &str) -> &str {
 
 /// View capabilities whose name the executor serves as a procedure, too.
 fn collisions<'a>(definition: &'a Definition, executor: Option<&Executor>) -> Vec<&'a Capability> {
-    let serves = |capability: &&Capability| {
-        let suffix = capability.id.strip_prefix("view:");
-        executor.zip(suffix).is_some_and(|(executor, suffix)| executor.paths.contains(suffix))
-    };
-    definition.capabilities.iter().filter(serves).collect()
+    definition.capabilities.iter().filter(|capability| serves(executor, capability)).collect()
+}
+
+fn serves(executor: Option<&Executor>, capability: &Capability) -> bool {
+    let suffix = capability.id.strip_prefix("view:");
+    executor.zip(suffix).is_some_and(|(executor, suffix)| executor.paths.contains(suffix))
 }

@@ -81,14 +81,10 @@ impl Toolset {
     pub fn new(surface: &Surface, options: &[u8]) -> Result<Toolset, ApiError> {
         let engine = surface.engine();
         let options = Options::parse(options, || engine.random.id("tls_"))?;
-        surface.look()?;
-        let _scope = enter();
-        let first = match options.mode {
+        let first = surface.look(|engine| match options.mode {
             Mode::Direct => Catalog::take(engine, &options.view(options.scope.clone()), None),
             Mode::Meta => Arc::default(),
-        };
-        // What was not asked any more would read as hidden.
-        engine.check_open()?;
+        })?;
         let inner = Inner {
             catalogs: Mutex::new((first, None)),
             meta_texts: Default::default(),
@@ -105,13 +101,12 @@ impl Toolset {
         let inner = &self.inner;
         let format = Format::parse(format)?;
         inner.check_open()?;
-        inner.surface.look()?;
-        let _scope = enter();
         if inner.options.mode == Mode::Meta {
             return Ok(copy(inner.meta_texts[format as usize].get_or_init(|| meta::text(format))));
         }
         let before = inner.catalogs.lock().0.clone();
-        let taken = Catalog::take(inner.engine(), &inner.options.view(inner.options.scope.clone()), Some(&before));
+        let view = inner.options.view(inner.options.scope.clone());
+        let taken = inner.surface.look(|engine| Catalog::take(engine, &view, Some(&before)))?;
         inner.check_open()?;
         {
             let mut catalogs = inner.catalogs.lock();
@@ -161,10 +156,13 @@ impl Toolset {
     /// Starts a model's call of a tool. `on_result` gets its result, exactly once.
     pub fn call(&self, call: &[u8], on_result: Option<Hook>) -> Result<Invocation, ApiError> {
         let _scope = enter();
+        let engine = self.inner.engine();
+        // Open until the result is on its way.
+        let _busy = engine.open()?;
+        engine.check_backlog()?;
         match self.plan(call)? {
             Plan::Run(errand) => wait::start(*errand, on_result),
             Plan::Answered(result) => {
-                let engine = self.inner.engine();
                 let caller = Caller::new(on_result);
                 caller.settle(engine, result);
                 Ok(Invocation::new(engine, caller))
@@ -338,10 +336,7 @@ impl Toolset {
         arguments: &Map<String, Value>,
         adapted: &Adapted,
     ) -> Result<Plan, ApiError> {
-        self.inner.surface.look()?;
-        let _scope = enter();
-        let catalog = meta::discover(self.inner.engine(), &self.inner.options, arguments);
-        self.inner.check_open()?;
+        let catalog = self.inner.surface.look(|engine| meta::discover(engine, &self.inner.options, arguments))?;
         let text = catalog.as_ref().map(json::canonical).unwrap_or_default();
         let hash = digest(text.as_bytes());
         Ok(Plan::Answered(self.answer(call, issued, adapted.clone(), |envelope| {

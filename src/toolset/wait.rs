@@ -33,10 +33,9 @@ pub struct Errand {
     pub name: Name,
 }
 
-/// Starts the call and returns.
+/// Starts the call and returns. The registry is held open meanwhile.
 pub fn start(errand: Errand, on_result: Option<Hook>) -> Result<Invocation, ApiError> {
     let engine = errand.toolset.engine().clone();
-    let _busy = engine.open()?;
     let outer = Caller::new(on_result);
     let mut course = Course { errand, outer: outer.clone(), ancestors: Vec::new(), until: None };
     let first = course.send()?;
