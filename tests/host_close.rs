@@ -346,13 +346,15 @@ fn registries_that_close_each_other() {
             register(registry, component(&["go"], &[]), &[binding]);
             place.store(registry, Ordering::SeqCst);
         }
-        let calls: Vec<_> =
-            places.iter().map(|place| invoke(place.load(Ordering::SeqCst), request("go"), json!({}), None)).collect();
+        // Each on a thread of its own, since all must be inside at once.
+        let registries: Vec<_> = places.iter().map(|place| place.load(Ordering::SeqCst)).collect();
+        let call = |registry| thread::spawn(move || invoke_wait(registry, request("go")).map(drop));
+        let calls: Vec<_> = registries.iter().copied().map(call).collect();
         done.reach(n);
         let told = said.lock().unwrap().iter().filter(|code| **code == AS_E_WOULD_DEADLOCK).count();
         assert_eq!(told, 1, "{:?}", said.lock().unwrap());
-        calls.into_iter().for_each(free);
-        places.iter().for_each(|place| end(place.load(Ordering::SeqCst)));
+        calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
+        registries.into_iter().for_each(end);
     }
 }
 
