@@ -47,12 +47,13 @@ fn results_that_nobody_fetches() {
 /// AS-BOUND-003: so are those who join one call that is under way.
 #[test]
 fn callers_of_one_call() {
-    let registry = pulling(json!({ "maxInFlight": 2 }));
+    const MOST: usize = 1024;
+    let registry = pulling(json!({}));
     let (binding, _) = binding("go", 0, vec![answers("1")]);
     let registration = register(registry, component(&["go"], &[]), &[binding]);
     let mut same = request("go");
     same["invocationId"] = json!("one");
-    let callers = [(); 2].map(|()| invoke(registry, same.clone(), json!({}), None));
+    let callers: Vec<_> = (0..MOST).map(|_| invoke(registry, same.clone(), json!({}), None)).collect();
     let late = invoke(registry, same, json!({}), None);
     let result = wait_for(late, 0).unwrap();
     assert_eq!((status(&result), &result["error"]["details"]["reason"]), ("RATE_LIMITED", &json!("queue-full")));

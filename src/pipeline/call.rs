@@ -24,6 +24,9 @@ use crate::runtime::reply::Late;
 use crate::runtime::timer::{self, Sleep};
 use crate::runtime::{Answer, Clock, Hook, Reply, Signal};
 
+/// Most who may wait for one call.
+const MAX_CALLERS: usize = 1024;
+
 /// Why a call ends before its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupt {
@@ -279,8 +282,8 @@ impl Call {
     }
 
     /// Whether as many wait for it as may.
-    pub fn is_crowded(&self, max: u64) -> bool {
-        self.state.lock().callers.len() as u64 >= max
+    pub fn is_crowded(&self) -> bool {
+        self.state.lock().callers.len() >= MAX_CALLERS
     }
 
     /// A caller goes, with `error`. Where it is the last, `takes_along` ends the call with it.

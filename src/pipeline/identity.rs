@@ -261,7 +261,7 @@ pub fn identify(
             refuse(engine, &ids, adapted, caller, &conflict());
             Ok(Identity::Answered)
         }
-        Known::InFlight(call) if call.is_crowded(engine.limits().max_in_flight) => {
+        Known::InFlight(call) if call.is_crowded() => {
             refuse(engine, &ids, adapted, caller, &ErrorPayload::queue_full(RETRY_AFTER_MS));
             Ok(Identity::Answered)
         }

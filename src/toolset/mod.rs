@@ -102,7 +102,7 @@ impl Toolset {
         let format = Format::parse(format)?;
         inner.check_open()?;
         if inner.options.mode == Mode::Meta {
-            return Ok(copy(inner.meta_texts[format as usize].get_or_init(|| meta::text(format))));
+            return inner.surface.look(|_| copy(inner.meta_texts[format as usize].get_or_init(|| meta::text(format))));
         }
         let before = inner.catalogs.lock().0.clone();
         let view = inner.options.view(inner.options.scope.clone());

@@ -757,7 +757,8 @@ impl World {
                 let attempt = self.attempt(id, entry);
                 let known = &mut self.attempts[attempt];
                 known.registration = entry["registrationId"].as_str().map(String::from).or(known.registration.take());
-                known.late_entries += usize::from(kind == "late-settlement");
+                // A policy that decides late has an entry, too.
+                known.late_entries += usize::from(kind == "late-settlement" && entry.get("policy").is_none());
             }
         }
         Ok(())
