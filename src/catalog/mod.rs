@@ -9,7 +9,7 @@ pub mod snapshot;
 mod tombstone;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::sync::RwLock;
 
@@ -28,6 +28,9 @@ pub struct Catalog {
 /// By instance id. Procedures may share one across component types, so there may be several.
 type Instances = BTreeMap<Arc<str>, Vec<Target>>;
 
+/// Live registrations in catalog order.
+pub type Live = Arc<[Arc<Registration>]>;
+
 struct State {
     version: u64,
     by_id: HashMap<Arc<str>, Arc<Registration>>,
@@ -36,6 +39,8 @@ struct State {
     by_capability: HashMap<String, Instances>,
     /// Priority descending, type, instance (AS-SNAP-003).
     ordered: BTreeMap<OrderKey, Arc<Registration>>,
+    /// The same as a list, made when it is first asked for after a change.
+    listed: OnceLock<Live>,
     tombstones: Tombstones,
 }
 
@@ -55,6 +60,7 @@ impl Catalog {
                 by_instance: HashMap::new(),
                 by_capability: HashMap::new(),
                 ordered: BTreeMap::new(),
+                listed: OnceLock::new(),
                 tombstones: Tombstones::new(limits.tombstone_size as usize, limits.tombstone_ttl_ms),
             }),
             max_registrations: limits.max_registrations as usize,
@@ -122,14 +128,15 @@ impl Catalog {
     }
 
     /// Every live registration in catalog order, with the version they belong to.
-    pub fn live(&self) -> (u64, Vec<Arc<Registration>>) {
+    pub fn live(&self) -> (u64, Live) {
         let state = self.state.read();
-        (state.version, state.ordered.values().cloned().collect())
+        (state.version, state.listed.get_or_init(|| state.ordered.values().cloned().collect()).clone())
     }
 
     /// Empties the catalog without tombstones.
     pub fn clear(&self) -> Vec<Arc<Registration>> {
         let mut state = self.state.write();
+        state.listed.take();
         let live = std::mem::take(&mut state.ordered).into_values().collect();
         state.by_id.clear();
         state.by_instance.clear();
@@ -145,6 +152,7 @@ impl State {
             let instances = self.by_capability.entry(capability.id.clone()).or_default();
             instances.entry(registration.instance_id.clone()).or_default().push(target);
         }
+        self.listed.take();
         self.by_instance.insert(registration.instance_key(), registration.clone());
         self.ordered.insert(registration.order.clone(), registration.clone());
         self.by_id.insert(registration.id.clone(), registration.clone());
@@ -164,6 +172,7 @@ impl State {
                 }
             }
         }
+        self.listed.take();
         self.by_instance.remove(&registration.instance_key());
         self.ordered.remove(&registration.order);
         self.by_id.remove(&registration.id);

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 
 use crate::sync::Mutex;
 
@@ -76,6 +77,11 @@ pub struct Registration {
     pub definition: Definition,
     pub order: OrderKey,
     pub(super) descriptor: Descriptor,
+    /// Whether a policy of its own has a say.
+    pub(super) has_policies: bool,
+    /// Whether nothing but the descriptor decides how this looks: no callback, no push, enabled. Kept beside the lock, since
+    /// a snapshot asks all.
+    plain: AtomicBool,
     live: Mutex<Live>,
 }
 
@@ -88,11 +94,21 @@ struct Live {
     hooks: Vec<Arc<CapabilityHooks>>,
 }
 
+impl Live {
+    fn is_plain(&self) -> bool {
+        let silent = |hooks: &Arc<CapabilityHooks>| hooks.when.is_none() && hooks.describe.is_none();
+        self.enabled && self.pushed.is_empty() && self.hooks.iter().all(silent)
+    }
+}
+
 impl Registration {
     pub fn new(id: String, definition: Definition, hooks: Vec<Arc<CapabilityHooks>>) -> Arc<Registration> {
         let status = Status::Active;
         let live = Live { status, enabled: definition.enabled, pushed: HashMap::new(), hooks };
+        let capabilities = &definition.capabilities;
         Arc::new(Registration {
+            has_policies: !definition.policies.is_empty() || capabilities.iter().any(|c| !c.policies.is_empty()),
+            plain: AtomicBool::new(live.is_plain()),
             descriptor: Descriptor::new(&id, &definition),
             id: id.into(),
             instance_id: definition.instance_id.as_str().into(),
@@ -129,33 +145,34 @@ impl Registration {
     }
 
     pub fn set_enabled(&self, enabled: bool) -> bool {
-        let mut live = self.live.lock();
-        std::mem::replace(&mut live.enabled, enabled) != enabled
+        self.change(|live| std::mem::replace(&mut live.enabled, enabled) != enabled)
     }
 
     /// Whether anything changed.
     pub fn push_availability(&self, index: usize, available: bool, reason: Option<String>) -> bool {
-        let mut live = self.live.lock();
-        if available {
-            return live.pushed.remove(&index).is_some();
-        }
-        let reason = reason.unwrap_or_else(|| "unavailable".into());
-        live.pushed.insert(index, reason.clone()) != Some(reason)
+        self.change(|live| {
+            if available {
+                return live.pushed.remove(&index).is_some();
+            }
+            let reason = reason.unwrap_or_else(|| "unavailable".into());
+            live.pushed.insert(index, reason.clone()) != Some(reason)
+        })
     }
 
     /// Swaps the functions of some capabilities; `None` once the registration is over.
     pub fn rebind(&self, swaps: BTreeMap<usize, CapabilityHooks>) -> Option<Vec<Arc<CapabilityHooks>>> {
-        let mut live = self.live.lock();
-        if live.status != Status::Active {
-            return None;
-        }
-        let mut before = Vec::new();
-        for (index, hooks) in swaps {
-            if let Some(slot) = live.hooks.get_mut(index) {
-                before.push(std::mem::replace(slot, Arc::new(hooks)));
+        self.change(|live| {
+            if live.status != Status::Active {
+                return None;
             }
-        }
-        Some(before)
+            let mut before = Vec::new();
+            for (index, hooks) in swaps {
+                if let Some(slot) = live.hooks.get_mut(index) {
+                    before.push(std::mem::replace(slot, Arc::new(hooks)));
+                }
+            }
+            Some(before)
+        })
     }
 
     pub fn hooks(&self, index: usize) -> Option<Arc<CapabilityHooks>> {
@@ -168,12 +185,15 @@ impl Registration {
         fragment.map_or(&[], |fragment| &fragment.bytes[fragment.input.clone()])
     }
 
-    /// Whether nothing but the descriptor decides how this looks: no callback, no push, enabled.
+    fn change<R>(&self, change: impl FnOnce(&mut Live) -> R) -> R {
+        let mut live = self.live.lock();
+        let result = change(&mut live);
+        self.plain.store(live.is_plain(), AtomicOrdering::Release);
+        result
+    }
+
     pub(super) fn is_plain(&self) -> bool {
-        let live = self.live.lock();
-        live.enabled
-            && live.pushed.is_empty()
-            && live.hooks.iter().all(|hooks| hooks.when.is_none() && hooks.describe.is_none())
+        self.plain.load(AtomicOrdering::Acquire)
     }
 
     /// Availability but for `when` and policies: the reason why not, the first that applies.

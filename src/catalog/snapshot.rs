@@ -128,7 +128,7 @@ pub fn take(registry: &Registry, view: &View) -> Vec<u8> {
     let mut parts: Vec<Part> = Vec::with_capacity(live.len());
     let mut size = 0;
     let mut dropped = 0;
-    for seen in see(&look, view, &live) {
+    for seen in see(&look, view, &*live) {
         let part = Part::new(seen);
         let bytes = part.component().len() + part.procedures().len();
         let over = view.max_components.is_some_and(|max| parts.len() >= max)
@@ -176,9 +176,11 @@ fn is_silent(registry: &Registry, policy: &PolicyRef) -> bool {
 
 fn is_plain(registry: &Registry, registration: &Registration) -> bool {
     let silent = |policies: &[PolicyRef]| policies.iter().all(|policy| is_silent(registry, policy));
-    silent(&registration.definition.policies)
-        && registration.definition.capabilities.iter().all(|capability| silent(&capability.policies))
-        && registration.is_plain()
+    let definition = &registration.definition;
+    let all_silent = || {
+        silent(&definition.policies) && definition.capabilities.iter().all(|capability| silent(&capability.policies))
+    };
+    registration.is_plain() && (!registration.has_policies || all_silent())
 }
 
 /// `None` when nothing of the component is shown.

@@ -56,9 +56,9 @@ impl Catalog {
         let (version, live) = match before {
             Some(before) => (before.version, before.live.clone()),
             None => {
-                let (version, mut live) = registry.catalog.live();
-                live.retain(|registration| view.covers(&registration.definition.component_type));
-                (version, live)
+                let (version, live) = registry.catalog.live();
+                let in_view = |r: &&Arc<Registration>| view.covers(&r.definition.component_type);
+                (version, live.iter().filter(in_view).cloned().collect())
             }
         };
         let seen = snapshot::see(&look, view, &live);
