@@ -97,7 +97,7 @@ impl Surface {
         for inner in engine.catalog.live().1.into_iter().filter(|_| policy != SuffixPolicy::Off) {
             let ids: Vec<_> =
                 collisions(&inner.definition, Some(&executor)).into_iter().filter(new).map(|c| c.id.clone()).collect();
-            suspects.push((Registration { engine: engine.clone(), inner }, ids));
+            suspects.push((Registration { engine: engine.clone(), inner: inner.clone() }, ids));
         }
         let first = suspects.iter().flat_map(|(_, ids)| ids).next();
         if let (Some(id), SuffixPolicy::Error) = (first, policy) {
