@@ -24,6 +24,13 @@
 #define AS_SERIAL 1
 
 /**
+ * Flag of a callback table: its functions return at once. They answer, defer or note something down, and never block.
+ * So they need no worker: they also run on the host's own thread, inside whatever function of the library has brought
+ * them up (`as_invoke`, `as_reply_json`, `as_unregister`, …), before it returns. Push dispatch only.
+ */
+#define AS_INLINE 256
+
+/**
  * What every function answers: `AS_OK`, or one of the negative `AS_E_…` numbers, which are never reused.
  */
 typedef int32_t as_code;
@@ -76,7 +83,7 @@ typedef struct as_hooks_host {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   void *user_data;
@@ -133,7 +140,7 @@ typedef struct as_hooks_policy {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   void *user_data;
@@ -177,7 +184,7 @@ typedef struct as_hooks_handler {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   void *user_data;
@@ -198,7 +205,7 @@ typedef struct as_binding {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   /**
@@ -249,7 +256,7 @@ typedef struct as_hooks_notify {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   void *user_data;
@@ -269,7 +276,7 @@ typedef struct as_hooks_result {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`.
+   * 0, or `AS_SERIAL` and `AS_INLINE`.
    */
   uint32_t flags;
   void *user_data;
@@ -294,7 +301,7 @@ typedef struct as_hooks_event {
    */
   uint32_t struct_size;
   /**
-   * 0 or `AS_SERIAL`; a listener is never called twice at once anyway.
+   * 0, or `AS_SERIAL` and `AS_INLINE`; a listener is never called twice at once anyway.
    */
   uint32_t flags;
   void *user_data;

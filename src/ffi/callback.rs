@@ -69,6 +69,10 @@ impl<F: Shape> HostFn for Callback<F> {
     fn serial(&self) -> Option<&Arc<Serial>> {
         self.owner.serial.as_ref()
     }
+
+    fn inline(&self) -> bool {
+        self.owner.inline
+    }
 }
 
 fn hook<F: Shape>(owner: &Arc<Owner>, function: Option<F>) -> Option<Hook> {

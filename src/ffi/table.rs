@@ -89,6 +89,7 @@ impl UserData {
 pub(super) struct Owner {
     pub(super) user_data: UserData,
     pub(super) serial: Option<Arc<Serial>>,
+    pub(super) inline: bool,
     destroy: as_fn_destroy,
     kind: TableKind,
     process: &'static Process,
@@ -101,6 +102,7 @@ impl Owner {
         Arc::new(Owner {
             user_data: UserData(table.user_data()),
             serial: (table.flags() & AS_SERIAL != 0).then(Serial::new),
+            inline: table.flags() & AS_INLINE != 0,
             destroy: table.destroy(),
             kind: T::KIND,
             process,
@@ -238,7 +240,7 @@ unsafe fn take_at<T: Table>(at: *const T, size: usize) -> Result<(T, Arc<Owner>)
     if beyond.iter().any(|&byte| byte != 0) {
         return Err(format!("something stands beyond byte {known}, where this library knows nothing"));
     }
-    if table.flags() & !AS_SERIAL != 0 {
+    if table.flags() & !(AS_SERIAL | AS_INLINE) != 0 {
         return Err("flags holds one that is unknown".to_owned());
     }
     Ok((table, owner))

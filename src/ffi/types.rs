@@ -56,6 +56,10 @@ pub const AS_E_PANIC: as_code = -16;
 /// Flag of a callback table: never two calls of its functions at once. It is a queue, not a lock: calls wait their
 /// turn without holding a thread, until the callback before them has returned.
 pub const AS_SERIAL: u32 = 1;
+/// Flag of a callback table: its functions return at once. They answer, defer or note something down, and never block.
+/// So they need no worker: they also run on the host's own thread, inside whatever function of the library has brought
+/// them up (`as_invoke`, `as_reply_json`, `as_unregister`, …), before it returns. Push dispatch only.
+pub const AS_INLINE: u32 = 0x100;
 
 /// A registry: one surface, its registrations, calls and records. 0 is no handle. Freed by `as_registry_free`.
 pub type as_registry = u64;
@@ -133,7 +137,7 @@ pub type as_fn_destroy = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 pub struct as_hooks_host {
     /// `sizeof(as_hooks_host)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// The host context: answers any JSON object. Read at most once a call and once a snapshot; `{}` when it fails.
@@ -157,7 +161,7 @@ pub struct as_hooks_host {
 pub struct as_hooks_policy {
     /// `sizeof(as_hooks_policy)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// Answers `{"decision": "expose" | "hide"}` or `{"decision": "disable", "reason"}`, before it returns. Hides when
@@ -178,7 +182,7 @@ pub struct as_hooks_policy {
 pub struct as_hooks_handler {
     /// `sizeof(as_hooks_handler)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// Must not be NULL.
@@ -193,7 +197,7 @@ pub struct as_hooks_handler {
 pub struct as_binding {
     /// `sizeof(as_binding)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     /// The capability's name, or `domain:` and the path of a procedure; UTF-8, copied.
     pub name: *const u8,
@@ -218,7 +222,7 @@ pub struct as_binding {
 pub struct as_hooks_result {
     /// `sizeof(as_hooks_result)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// Gets the result envelope, exactly once. May be NULL.
@@ -232,7 +236,7 @@ pub struct as_hooks_result {
 pub struct as_hooks_event {
     /// `sizeof(as_hooks_event)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`; a listener is never called twice at once anyway.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`; a listener is never called twice at once anyway.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// Gets one event. Must not be NULL.
@@ -246,7 +250,7 @@ pub struct as_hooks_event {
 pub struct as_hooks_notify {
     /// `sizeof(as_hooks_notify)`.
     pub struct_size: u32,
-    /// 0 or `AS_SERIAL`.
+    /// 0, or `AS_SERIAL` and `AS_INLINE`.
     pub flags: u32,
     pub user_data: *mut c_void,
     /// Must not be NULL.

@@ -140,7 +140,11 @@ impl Dispatcher {
                     return job.skip();
                 }
                 // In its table's queue from here on, so that its turn is in the order of submission.
-                if let Some(job) = job.take_turn().and_then(local::keep_own) {
+                let Some(job) = job.take_turn() else { return };
+                // The timer thread runs no host code, and host code that is too deep in itself comes to an end first.
+                if job.hook.inline() && local::role() != Role::Timer && local::depth() < local::MAX_FRAMES {
+                    local::push_hook(job);
+                } else if let Some(job) = local::keep_own(job) {
                     self.pool.send(job);
                 }
             }

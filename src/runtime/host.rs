@@ -13,7 +13,7 @@ use super::reply::Reply;
 /// One function of the host.
 ///
 /// Called without any lock of ours held, and never from inside a poll. Calls may be concurrent
-/// unless [`HostFn::serial`] says otherwise. Dropping the last `Hook` of a table releases it.
+/// unless [`HostFn::serial`] says otherwise, on a worker unless [`HostFn::inline`] does. Dropping the last `Hook` of a table releases it.
 pub trait HostFn: Send + Sync {
     /// `reply` is `None` where no answer is owed (events, results, log, abort notices).
     /// `context` is the JSON document; `extra` the effective input (handlers) or the result
@@ -23,6 +23,11 @@ pub trait HostFn: Send + Sync {
     /// The queue that keeps calls of one table apart, where the host asked for that.
     fn serial(&self) -> Option<&Arc<Serial>> {
         None
+    }
+
+    /// It returns at once, so it runs on the thread that comes to it, and no worker is asked.
+    fn inline(&self) -> bool {
+        false
     }
 }
 

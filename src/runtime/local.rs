@@ -44,7 +44,8 @@ pub struct Frame {
 struct Local {
     scopes: Cell<usize>,
     woken: RefCell<VecDeque<(Runnable, Arc<Dispatcher>)>>,
-    /// Hooks of a pull registry that cannot be deferred: run here, at the end of the scope.
+    /// Host code that runs here, at the end of the scope: hooks of a pull registry that cannot be deferred, and what
+    /// returns at once.
     hooks: RefCell<VecDeque<Job>>,
     /// Where host code of the call that this thread is driving is kept, once it has driven one.
     desk: RefCell<Option<(Arc<Pool>, Arc<Desk>)>>,
