@@ -54,6 +54,26 @@ def test_a_changed_result_is_found(tmp_path: pathlib.Path) -> None:
     assert "line 14: not JSON" in done.stdout
 
 
+def test_a_torn_line_is_told_and_the_others_are_checked(tmp_path: pathlib.Path) -> None:
+    """Half a line ends where it likes, within a character too, and is followed by whole ones; a text may hold any break."""
+    log = tmp_path / "log.jsonl"
+    replay("--log", str(log))
+    lines = log.read_bytes().splitlines()
+    lines[0] = lines[0][:40] + "\u00e9".encode()[:1]
+    entry = json.loads(lines[1])
+    entry["note"] = "one\u2028two\x85three"
+    lines[1] = json.dumps(entry, ensure_ascii=False).encode("utf-8")
+    lines += [b"[" * 100_000, b'{"type":"invocation-settled","payload":{"input":{}},"requestDigest":"x"}']
+    lines.append(b'{"type":"invocation-settled","capabilityId":"\\ud800","payload":{"input":{}},"requestDigest":"x"}')
+    log.write_bytes(b"\n".join(lines))
+    done = command("verify", str(log))
+    assert done.returncode == 1 and done.stderr == "", done.stderr
+    told = [line.split(":")[0] + ":" + line.split(":")[1] for line in done.stdout.splitlines() if line.startswith("line")]
+    assert told == ["line 1: not JSON, perhaps torn", "line 14: not JSON, perhaps torn",
+                    "line 15: no entry of an audit", "line 16: no entry of an audit"], done.stdout
+    assert "16 results checked, 4 wrong" in done.stdout
+
+
 def test_a_person_at_the_terminal_is_asked() -> None:
     done = replay("--approve", "ask", answers="y\nno\n")
     assert "Refund 480 for order o-18" in done.stdout and "1 approved, 1 denied" in done.stdout

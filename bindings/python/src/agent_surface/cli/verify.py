@@ -16,7 +16,8 @@ from .console import Console
 def command(chosen: argparse.Namespace) -> int:
     console = Console()
     try:
-        lines = pathlib.Path(chosen.log).read_text(encoding="utf-8").splitlines()
+        # As bytes, and only at the ends of lines: half a line may end within a character, and texts hold other breaks.
+        lines = pathlib.Path(chosen.log).read_bytes().split(b"\n")
     except OSError as why:
         raise Unusable(f"{chosen.log} cannot be read: {why}") from None
     checked = wrong = bare = 0
@@ -36,12 +37,12 @@ def command(chosen: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _faults(line: str, started: Dict[str, Mapping[str, Any]]) -> Optional[List[str]]:
+def _faults(line: bytes, started: Dict[str, Mapping[str, Any]]) -> Optional[List[str]]:
     """What does not hold; None where the line holds no result."""
     try:
-        entry = json.loads(line)
-    except ValueError as why:
-        return [f"not JSON: {why}"]
+        entry = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as why:
+        return [f"not JSON, perhaps torn: {why}"]
     if not isinstance(entry, dict):
         return ["no entry of a log"]
     if "result" in entry and "request" in entry:
@@ -49,14 +50,19 @@ def _faults(line: str, started: Dict[str, Mapping[str, Any]]) -> Optional[List[s
     if entry.get("type") == "invocation-started":
         started[str(entry.get("attemptId"))] = entry
         return None
-    return _audit_faults(entry, started) if entry.get("type") == "invocation-settled" else None
+    if entry.get("type") != "invocation-settled":
+        return None
+    try:
+        return _audit_faults(entry, started)
+    except (AgentSurfaceError, KeyError, TypeError, ValueError) as why:
+        return [f"no entry of an audit: {why}"]
 
 
 def _result_faults(request: Mapping[str, Any], result: Mapping[str, Any]) -> List[str]:
     try:
         given = {"input": request["input"]} if "input" in request else {}
         report = verify(result, request["capabilityId"], invocation_id=request.get("invocationId"), **given)
-    except (AgentSurfaceError, KeyError, TypeError) as why:
+    except (AgentSurfaceError, KeyError, TypeError, ValueError) as why:
         return [f"no result: {why}"]
     return [f"{name} does not match" for name, holds in report.checks.items() if not holds]
 
