@@ -33,16 +33,19 @@ fn fill(template: &str, input: &Value) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(open) = rest.find('{') {
-        let Some(close) = rest[open..].find('}').map(|at| open + at) else { break };
-        let pointer = &rest[open + 1..close];
-        out.push_str(&rest[..open]);
-        match (pointer.is_empty() || pointer.starts_with('/')).then(|| json::lookup(input, pointer)) {
-            Some(Some(Value::String(text))) => out.push_str(text),
-            Some(Some(value)) => out.push_str(&json::canonical(value)),
-            Some(None) => {}
-            None => out.push_str(&rest[open..=close]),
+        let (before, placed) = (&rest[..open], &rest[open + 1..]);
+        out.push_str(before);
+        let Some(close) = placed.find('}').filter(|close| *close == 0 || placed.starts_with('/')) else {
+            out.push('{');
+            rest = placed;
+            continue;
+        };
+        match json::lookup(input, &placed[..close]) {
+            Some(Value::String(text)) => out.push_str(text),
+            Some(value) => out.push_str(&json::canonical(value)),
+            None => {}
         }
-        rest = &rest[close + 1..];
+        rest = &placed[close + 1..];
     }
     out.push_str(rest);
     out
@@ -98,6 +101,14 @@ mod tests {
             compose(Some(&Summary::Template("Disable {/ids} for {/who} {n} {/gone}.".into())), "", &input),
             "Disable [\"d1\"] for Ann {n} ."
         );
+        for (template, filled) in [
+            ("{to: {/n}}", "{to: 2}"),
+            ("{{/n}", "{2"),
+            ("{/n", "{/n"),
+            ("{}", "{\"ids\":[\"d1\"],\"n\":2,\"who\":\"Ann\"}"),
+        ] {
+            assert_eq!(compose(Some(&Summary::Template(template.into())), "", &input), filled);
+        }
         let long = compose(Some(&Summary::Text("ä".repeat(400))), "", &input);
         assert_eq!(long.chars().count(), MAX_SUMMARY);
     }
