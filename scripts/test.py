@@ -214,6 +214,7 @@ PARTS = [
     ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings")),
     ("Rust tests", lambda: counted("cargo test --no-fail-fast")),
     ("spans, with the tracing feature", lambda: counted("cargo test --features tracing --test tracing")),
+    ("models, in many orders of their threads", lambda: counted("cargo test --features models --lib models::")),
     ("simulation, 20,000 programs", lambda: counted(f"{SIMULATION} --programs 20000")),
     ("simulation finds eight faults", lambda: counted(f"{SIMULATION} --faults-all")),
     ("scenarios in pull dispatch", lambda: counted("cargo test --test scenarios -- --dispatch pull")),

@@ -2,20 +2,36 @@
 //! makes its own registry never meets one that a thread of its parent held. A lock with a table shared by the process would
 //! be such a one. None is poisoned: what a lock guards here is whole at every point where host code could panic.
 
+//!
+//! With the feature `models` the same code runs on locks that try one order of threads after the other (`tests/models`).
+
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "models")]
+use shuttle::sync as locks;
+#[cfg(not(feature = "models"))]
+use std::sync as locks;
+
+#[cfg(feature = "models")]
+pub use shuttle::thread_local;
+#[cfg(not(feature = "models"))]
+pub use std::thread_local;
+
+pub use locks::atomic;
+use locks::{PoisonError, RwLockReadGuard, RwLockWriteGuard};
+
+use atomic::{AtomicUsize, Ordering};
+
 #[derive(Debug, Default)]
-pub struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T>(locks::Mutex<T>);
 
 /// `None` only while a condition variable has it.
-pub struct MutexGuard<'a, T>(Option<std::sync::MutexGuard<'a, T>>);
+pub struct MutexGuard<'a, T>(Option<locks::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
     pub const fn new(value: T) -> Self {
-        Mutex(std::sync::Mutex::new(value))
+        Mutex(locks::Mutex::new(value))
     }
 
     pub fn lock(&self) -> MutexGuard<'_, T> {
@@ -46,13 +62,13 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 /// Counts who waits, under the lock that they wait with: most that is told is told to nobody, and costs no system call.
 #[derive(Debug, Default)]
 pub struct Condvar {
-    inner: std::sync::Condvar,
+    inner: locks::Condvar,
     waiting: AtomicUsize,
 }
 
 impl Condvar {
     pub const fn new() -> Self {
-        Condvar { inner: std::sync::Condvar::new(), waiting: AtomicUsize::new(0) }
+        Condvar { inner: locks::Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
@@ -92,11 +108,11 @@ impl Condvar {
 }
 
 #[derive(Debug, Default)]
-pub struct RwLock<T>(std::sync::RwLock<T>);
+pub struct RwLock<T>(locks::RwLock<T>);
 
 impl<T> RwLock<T> {
     pub const fn new(value: T) -> Self {
-        RwLock(std::sync::RwLock::new(value))
+        RwLock(locks::RwLock::new(value))
     }
 
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
@@ -106,4 +122,18 @@ impl<T> RwLock<T> {
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Runs a model in many orders of its threads. Of one that fails the order is told, for `shuttle::replay`.
+#[cfg(all(test, feature = "models"))]
+pub fn explore(model: impl Fn() + Send + Sync + 'static) {
+    use shuttle::scheduler::{PctScheduler, RandomScheduler};
+    const ORDERS: usize = 2_000;
+    let mut config = shuttle::Config::new();
+    config.stack_size = 256 * 1024;
+    let model = std::sync::Arc::new(model);
+    let again = model.clone();
+    // By chance, and then such as a defect of few steps needs.
+    shuttle::Runner::new(RandomScheduler::new(ORDERS), config.clone()).run(move || model());
+    shuttle::Runner::new(PctScheduler::new(3, ORDERS), config).run(move || again());
 }

@@ -121,3 +121,7 @@ impl Drop for Slot {
         next.into_iter().for_each(Waker::wake);
     }
 }
+
+#[cfg(all(test, feature = "models"))]
+#[path = "../../tests/models/slots.rs"]
+mod models;

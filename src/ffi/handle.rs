@@ -362,3 +362,7 @@ mod tests {
         assert_eq!(table.live(), 1);
     }
 }
+
+#[cfg(all(test, feature = "models"))]
+#[path = "../../tests/models/handles.rs"]
+mod models;

@@ -12,6 +12,7 @@ use crate::model::time::UnixMs;
 /// Milliseconds on a scale that never goes back.
 pub type Instant = u64;
 
+#[cfg_attr(feature = "models", allow(clippy::large_enum_variant))] // the locks of the models are large
 pub enum Clock {
     /// Monotonic for durations, the wall for what is shown; timers fire on the pool's timer thread.
     System(Arc<Pool>),

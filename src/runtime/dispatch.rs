@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
 
 use super::job::Job;
@@ -310,3 +310,7 @@ impl Dispatcher {
         None
     }
 }
+
+#[cfg(all(test, feature = "models"))]
+#[path = "../../tests/models/quiet.rs"]
+mod models;

@@ -76,7 +76,7 @@ impl Released {
     }
 }
 
-thread_local! {
+crate::sync::thread_local! {
     /// Never destroyed: what runs as the thread or the process ends (`atexit`, destructors of other thread locals) may
     /// call us, too.
     static LOCAL: ManuallyDrop<Local> = const { ManuallyDrop::new(Local::new()) };
@@ -88,7 +88,7 @@ struct End;
 
 impl Drop for End {
     fn drop(&mut self) {
-        LOCAL.with(|local| {
+        let _ = LOCAL.try_with(|local| {
             local.woken.take();
             local.hooks.take();
             local.released.take();

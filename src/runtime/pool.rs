@@ -74,7 +74,7 @@ impl Pool {
         }
     }
 
-    fn new(config: PoolConfig) -> Pool {
+    pub(super) fn new(config: PoolConfig) -> Pool {
         Pool {
             config,
             queue: Queue::default(),

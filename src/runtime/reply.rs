@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -92,6 +92,22 @@ struct State {
     hook: Option<Hook>,
     /// The request is in the host's hands.
     handed: Option<Handed>,
+}
+
+impl State {
+    /// Takes the lock that it was looked at under: what was answered before counts, and what comes after is late.
+    fn shut(mut state: MutexGuard<'_, State>) {
+        if !matches!(state.stage, Stage::Open) {
+            return;
+        }
+        state.stage = Stage::Left { told: false };
+        let (worker, hook, waker) = (state.running.clone(), state.hook.take(), state.waker.take());
+        drop(state);
+        drop((hook, waker));
+        if let Some(worker) = worker {
+            worker.hangs();
+        }
+    }
 }
 
 enum Stage {
@@ -337,14 +353,12 @@ impl Reply {
 
     /// Goes on without the answer; the answer after all, if it came just now.
     pub fn leave(&self) -> Option<Answer> {
-        {
-            let mut state = self.state.lock();
-            match std::mem::replace(&mut state.stage, Stage::Taken) {
-                Stage::Answered(answer) => return Some(answer),
-                stage => state.stage = stage,
-            }
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut state.stage, Stage::Taken) {
+            Stage::Answered(answer) => return Some(answer),
+            stage => state.stage = stage,
         }
-        self.shut();
+        State::shut(state);
         None
     }
 
@@ -355,19 +369,7 @@ impl Reply {
 
     /// From now on an answer is late. One that was given stays.
     pub fn shut(&self) {
-        let (worker, hook) = {
-            let mut state = self.state.lock();
-            if !matches!(state.stage, Stage::Open) {
-                return;
-            }
-            state.stage = Stage::Left { told: false };
-            state.waker = None;
-            (state.running.clone(), state.hook.take())
-        };
-        drop(hook);
-        if let Some(worker) = worker {
-            worker.hangs();
-        }
+        State::shut(self.state.lock());
     }
 
     /// Whom to tell of an answer that comes after [`Reply::leave`]. Once.
@@ -399,3 +401,7 @@ fn late() -> ApiError {
 fn settled() -> ApiError {
     ApiError::new(Code::Settled, "This was answered before.")
 }
+
+#[cfg(all(test, feature = "models"))]
+#[path = "../../tests/models/replies.rs"]
+mod models;
