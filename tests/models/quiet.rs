@@ -30,7 +30,7 @@ fn everybody_who_waits_for_quiet_is_told() {
     explore(|| {
         let dispatcher = dispatcher();
         let watchers = [dispatcher.clone(), dispatcher.clone()]
-            .map(|dispatcher| thread::spawn(move || assert!(dispatcher.wait_quiet(Patience::new(-1)))));
+            .map(|dispatcher| thread::spawn(move || assert_eq!(dispatcher.wait_quiet(Patience::new(-1)), Some(true))));
         for _ in 0..2 {
             drop(dispatcher.hold());
         }
@@ -53,10 +53,10 @@ fn the_end_comes_once() {
         dispatcher.at_last(move || {
             counted.fetch_add(1, Ordering::SeqCst);
         });
-        assert!(dispatcher.wait_closed(Patience::new(-1)));
+        assert_eq!(dispatcher.wait_closed(Patience::new(-1)), Some(true));
         assert_eq!(ends.load(Ordering::SeqCst), 1);
         runs.join().unwrap();
-        assert!(watches.join().unwrap());
+        assert_eq!(watches.join().unwrap(), Some(true));
     });
 }
 
