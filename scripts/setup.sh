@@ -36,6 +36,6 @@ if [ -n "$missing" ]; then
 fi
 
 if ! command -v cargo >/dev/null 2>&1; then
-  echo "Please install a Rust toolchain, 1.85 or later, with rustfmt and clippy: https://rustup.rs" >&2
+  echo "Please install a Rust toolchain, 1.88 or later, with rustfmt and clippy: https://rustup.rs" >&2
   exit 1
 fi

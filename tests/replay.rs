@@ -114,7 +114,7 @@ impl Desk {
         let approved = {
             let mut questions = self.questions.lock().unwrap();
             *questions += 1;
-            *questions % 3 != 0
+            !questions.is_multiple_of(3)
         };
         let mut answers = self.answers.lock().unwrap();
         if approved {

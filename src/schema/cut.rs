@@ -119,10 +119,10 @@ fn keep_reachable(root: &Value, defs: &mut Map<String, Value>) {
                 let pointer = members.get("$ref").and_then(Value::as_str).and_then(reference_pointer);
                 let name = pointer.as_deref().and_then(|pointer| pointer.strip_prefix("/$defs/")?.split('/').next());
                 let name = name.map(|name| name.replace("~1", "/").replace("~0", "~"));
-                if let Some((name, definition)) = name.and_then(|name| defs.get_key_value(&name)) {
-                    if reached.insert(name.clone()) {
-                        open.push(definition);
-                    }
+                if let Some((name, definition)) = name.and_then(|name| defs.get_key_value(&name))
+                    && reached.insert(name.clone())
+                {
+                    open.push(definition);
                 }
             }
             _ => {}

@@ -62,11 +62,11 @@ impl Decimal {
         let shift = self.exponent - divisor.exponent;
         if shift >= 0 {
             let power = power_of_ten_mod(shift as u32, divisor.digits);
-            return (self.digits % divisor.digits) * power % divisor.digits == 0;
+            return ((self.digits % divisor.digits) * power).is_multiple_of(divisor.digits);
         }
         // The divisor is scaled up instead; one that leaves 128 bits is larger than every value but zero.
         let scaled = 10_u128.checked_pow(shift.unsigned_abs()).and_then(|power| power.checked_mul(divisor.digits));
-        scaled.map_or(self.digits == 0, |scaled| self.digits % scaled == 0)
+        scaled.map_or(self.digits == 0, |scaled| self.digits.is_multiple_of(scaled))
     }
 }
 

@@ -94,10 +94,12 @@ impl Surface {
         let new = |capability: &&Capability| !serves(known.as_ref(), capability);
         let policy = engine.config.suffix_policy;
         let mut suspects = Vec::new();
-        for inner in engine.catalog.live().1.iter().filter(|_| policy != SuffixPolicy::Off) {
-            let ids: Vec<_> =
-                collisions(&inner.definition, Some(&executor)).into_iter().filter(new).map(|c| c.id.clone()).collect();
-            suspects.push((Registration { engine: engine.clone(), inner: inner.clone() }, ids));
+        if policy != SuffixPolicy::Off {
+            for inner in engine.catalog.live().1.iter() {
+                let found = collisions(&inner.definition, Some(&executor)).into_iter().filter(new);
+                let ids: Vec<_> = found.map(|capability| capability.id.clone()).collect();
+                suspects.push((Registration { engine: engine.clone(), inner: inner.clone() }, ids));
+            }
         }
         let first = suspects.iter().flat_map(|(_, ids)| ids).next();
         if let (Some(id), SuffixPolicy::Error) = (first, policy) {
