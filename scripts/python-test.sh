@@ -99,7 +99,7 @@ test_with() { # test_with PYTHON FIRST?
   cd "$ROOT" || exit 1
 }
 
-cargo build --quiet --release --lib || exit 1
+cargo rustc --quiet --release --lib --crate-type cdylib,staticlib || exit 1
 chosen=${PYTHONS:-$(interpreters)}
 echo "interpreters: $(echo $chosen)"
 first=first

@@ -42,7 +42,7 @@ def build() -> pathlib.Path:
             "a wheel for your platform."
         )
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", str(crate() / "target")))
-    command = ["cargo", "build", "--release", "--lib", "--target-dir", str(target)]
+    command = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "--target-dir", str(target)]
     subprocess.run(command, cwd=crate(), check=True)
     return target / "release" / library_name()
 

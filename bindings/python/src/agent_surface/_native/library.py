@@ -30,7 +30,7 @@ def path() -> str:
     if not inside.exists():
         raise LibraryError(
             f"agent_surface was installed without its shared library ({inside.name}). Install a wheel, or build it with "
-            f"`cargo build --release --lib` and set {ENVIRONMENT} to the file."
+            f"`cargo rustc --release --lib --crate-type cdylib` and set {ENVIRONMENT} to the file."
         )
     return str(inside)
 
