@@ -2,9 +2,9 @@
 
 use super::format::Format;
 use super::numeric::{Decimal, as_count};
+use super::pattern::Regex;
 use super::{SchemaError, SchemaErrorKind, pattern, shown};
 use crate::json::{Map, Number, Value, escape_pointer, write_canonical};
-use regex_lite::Regex;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(super) type NodeId = usize;

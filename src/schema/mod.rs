@@ -11,6 +11,10 @@ mod defaults;
 mod format;
 mod limits;
 mod numeric;
+#[cfg(feature = "patterns")]
+mod pattern;
+#[cfg(not(feature = "patterns"))]
+#[path = "no_pattern.rs"]
 mod pattern;
 mod validate;
 

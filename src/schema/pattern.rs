@@ -6,7 +6,8 @@
 //! backreferences) is refused. As in ECMAScript outside its `u` mode, an escaped punctuation character and a lone brace
 //! stand for themselves.
 
-use regex_lite::{Regex, RegexBuilder};
+pub(super) use regex_lite::Regex;
+use regex_lite::RegexBuilder;
 use std::fmt::Write;
 use std::sync::OnceLock;
 use unicode_general_category::{GeneralCategory, get_general_category};
