@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Callable, Optional
+from typing import Callable
 
-from ._engine import Flight
 from ._native import abi
 from ._native.thunks import Target
 from .errors import AgentSurfaceError
@@ -13,25 +12,24 @@ from .result import Result
 Start = Callable[[Target], int]
 
 
-async def awaited(start: Start, flight: Optional[Flight] = None) -> Result:
+async def awaited(start: Start) -> Result:
     """Starts a call and awaits its result. Cancelling the await cancels the call, for this caller.
 
-    The result comes from a thread of the library; where an async handler has just answered on this very loop, the `flight`
-    says so and it is taken at once.
+    The result is told on this loop's thread where the call has not left it, else on another one.
     """
     loop = asyncio.get_running_loop()
     settled: "asyncio.Future[str]" = loop.create_future()
 
     def told(text: bytes) -> None:
-        if not settled.done():
+        if asyncio._get_running_loop() is loop:
+            _settle(settled, text.decode("utf-8"))
+        elif not settled.done():
             try:
                 loop.call_soon_threadsafe(_settle, settled, text.decode("utf-8"))
             except RuntimeError:  # nobody waits any more: the loop has ended
                 pass
 
     invocation = start({"on_result": told})
-    if flight is not None:
-        flight.waits(lambda: _look(settled, invocation))
     try:
         return Result(await settled)
     except asyncio.CancelledError:
@@ -44,15 +42,6 @@ async def awaited(start: Start, flight: Optional[Flight] = None) -> Result:
 def _settle(future: "asyncio.Future[str]", text: str) -> None:
     if not future.done():
         future.set_result(text)
-
-
-def _look(future: "asyncio.Future[str]", invocation: int) -> None:
-    """Takes the result if it is there already."""
-    if not future.done():
-        try:
-            future.set_result(abi.invocation_wait(invocation, 0))
-        except AgentSurfaceError:  # not yet, or gone with the await: it is told as ever
-            pass
 
 
 def _quietly(function: Callable[[int], None], invocation: int) -> None:

@@ -12,10 +12,11 @@ import itertools
 import logging
 import os
 import secrets
+import sys
 import threading
 import time
 import weakref
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Set
+from typing import Any, Awaitable, Callable, Coroutine, Dict, List, NamedTuple, Optional, Protocol, Set
 
 from . import _json
 from ._native import abi, thunks
@@ -35,17 +36,11 @@ class Ends(Protocol):
     def end(self) -> None: ...
 
 
-class Flight:
-    """A call that is awaited: on which loop, with which context variables, and what to do once it may have settled."""
+class Flight(NamedTuple):
+    """A call that is awaited: on which loop, and with which context variables."""
 
-    __slots__ = ("loop", "context", "look")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, context: contextvars.Context) -> None:
-        self.loop, self.context = loop, context
-        self.look: Optional[Callable[[], None]] = None
-
-    def waits(self, look: Callable[[], None]) -> None:
-        self.look = look
+    loop: asyncio.AbstractEventLoop
+    context: contextvars.Context
 
 
 Answer = Callable[["Engine", int, Any], None]
@@ -79,11 +74,10 @@ class Engine:
         """The surface is used on this thread's loop: async handlers without a caller's loop run here."""
         self.loop = asyncio.get_running_loop()
 
-    def calls(self, invocation_id: str) -> Flight:
+    def calls(self, invocation_id: str) -> None:
         """Notes that this thread's loop awaits a call."""
         self.loop = asyncio.get_running_loop()
-        flight = self._flights[invocation_id] = Flight(self.loop, contextvars.copy_context())
-        return flight
+        self._flights[invocation_id] = Flight(self.loop, contextvars.copy_context())
 
     def called(self, invocation_id: str) -> None:
         self._flights.pop(invocation_id, None)
@@ -104,14 +98,20 @@ class Engine:
 
         `work` makes the coroutine there, so that none is left unawaited where the loop ends first.
         """
-        abi.reply_defer(reply)
-        flight = self.flight(invocation_id)
         self.moves += 1
-        flight.loop.call_soon_threadsafe(self._begin, reply, work, answer, flight, context=flight.context)
+        flight = self.flight(invocation_id)
+        if asyncio._get_running_loop() is flight.loop:  # the call has not left its caller's thread
+            flight.context.copy().run(self._begin, reply, work, answer, flight.loop)
+        else:
+            abi.reply_defer(reply)
+            flight.loop.call_soon_threadsafe(self._begin, reply, work, answer, flight.loop, context=flight.context)
 
-    def _begin(self, reply: int, work: Work, answer: Answer, flight: Flight) -> None:
-        loop = flight.loop
-        task: "asyncio.Task[None]" = loop.create_task(self._finish(reply, work, answer, flight))
+    def _begin(self, reply: int, work: Work, answer: Answer, loop: asyncio.AbstractEventLoop) -> None:
+        task = _task(loop, self._finish(reply, work, answer))
+        if task.done():
+            self.moves += 1
+            return
+        abi.reply_defer(reply)
         number = thunks.keep({"notify": lambda: _cancel(loop, task)})
 
         def done(_: Any) -> None:
@@ -126,11 +126,9 @@ class Engine:
         except AgentSurfaceError:  # the call is over already
             task.cancel()
 
-    async def _finish(self, reply: int, work: Work, answer: Answer, flight: Flight) -> None:
+    async def _finish(self, reply: int, work: Work, answer: Answer) -> None:
         try:
             answer(self, reply, await work())
-            if flight.look is not None:
-                flight.look()
         except asyncio.CancelledError:
             abi.reply_error(reply)
             self.came_late()
@@ -176,6 +174,13 @@ class Engine:
         self.closed = True
         if _engines.pop(self.registry, None) is not None:
             lib.as_registry_free(self.registry)
+
+
+def _task(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+    """Begins at once where Python can do that (3.12), unless the loop makes tasks of its own."""
+    if sys.version_info >= (3, 12) and loop.get_task_factory() is None:
+        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+    return loop.create_task(coroutine)
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[None]") -> None:

@@ -11,7 +11,7 @@ from ._engine import Engine
 from ._native import abi
 from ._native.codes import AS_E_LATE
 from ._native.symbols import lib
-from ._native.thunks import BLIND
+from ._native.thunks import BLIND, INLINE
 from .context import Context
 from .errors import Failure
 from .schema import Decoder, Schema
@@ -49,9 +49,9 @@ class Handler:
     def target(self, engine: Engine) -> Dict[str, Callable[..., None]]:
         """The slots of a binding."""
         run = functools.partial(self.run, engine)
-        if self.is_async or self._context is not None:
-            return {"handler": run}
-        return {"handler": run, BLIND: run}
+        if self.is_async:
+            return {"handler": run, INLINE: run}
+        return {"handler": run} if self._context is not None else {"handler": run, BLIND: run}
 
     def run(self, engine: Engine, reply: int, context: bytes, input: bytes) -> None:
         """Serves one call; on the thread of the library, which answers for whatever is raised here."""

@@ -160,7 +160,10 @@ class Surface:
                 handler = by_path[told["path"]][told["registrationId"]]
             handler.run(engine, reply, context, input)
 
-        abi.executor_set(engine.registry, _json.dumps(list(by_path)), {"handler": execute})
+        target: thunks.Target = {"handler": execute}
+        if all(handler.is_async for handlers in (procedures, *by_path.values()) for handler in handlers.values()):
+            target = {"handler": execute, thunks.INLINE: execute}
+        abi.executor_set(engine.registry, _json.dumps(list(by_path)), target)
 
     def _forget(self, component: Component) -> None:
         for components in (self._components, self._waiting):
@@ -193,18 +196,18 @@ class Surface:
         """
         registry, engine = self._live(), self._engine
         invocation = invocation_id or engine.mint()
-        flight = engine.calls(invocation)
+        engine.calls(invocation)
         options = _options(consumer, timeout, deadline, traceparent)
         where = instance_id, registration_id, surface_version
         request = _request(capability_id, input, invocation, confirmation_id, *where)
         try:
-            result = await _calls.awaited(partial(abi.invoke, registry, request, options), flight)
+            result = await _calls.awaited(partial(abi.invoke, registry, request, options))
             pending = result.confirmation_id if wait_for_confirmation else None
             if pending is None:
                 return result
             await self.confirmations.wait(pending)
             request = _request(capability_id, input, invocation, pending, *where)
-            return await _calls.awaited(partial(abi.invoke, registry, request, options), flight)
+            return await _calls.awaited(partial(abi.invoke, registry, request, options))
         finally:
             engine.called(invocation)
 

@@ -66,7 +66,8 @@ _S = TypeVar("_S", HooksHost, HooksPolicy, HooksHandler, HooksEvent)
 def _table(kind: Type[_S], target: Target) -> _S:
     """A table with the functions that the target has. Passing it is one ownership: `destroy` ends it, on failure too."""
     present = {field[0]: thunks.THUNKS[field[0]] for field in kind._fields_ if field[0] in target}
-    return kind(struct_size=sizeof(kind), user_data=thunks.keep(target), destroy=thunks.DESTROY, **present)
+    flags = codes.INLINE if thunks.INLINE in target else 0
+    return kind(struct_size=sizeof(kind), flags=flags, user_data=thunks.keep(target), destroy=thunks.DESTROY, **present)
 
 
 def bindings(targets: Mapping[str, Target], serial: bool = False) -> "Array[Binding]":
@@ -74,9 +75,12 @@ def bindings(targets: Mapping[str, Target], serial: bool = False) -> "Array[Bind
     for name, target in targets.items():
         encoded = name.encode("utf-8")
         present = {field[0]: thunks.THUNKS[field[0]] for field in Binding._fields_ if field[0] in target}
+        flags = codes.SERIAL if serial else 0
+        if thunks.INLINE in target and not target.keys() & thunks.HOOKS.keys():  # its hooks may take their time
+            flags |= codes.INLINE
         tables.append(
             Binding(
-                struct_size=sizeof(Binding), flags=codes.SERIAL if serial else 0, name=encoded, name_len=len(encoded),
+                struct_size=sizeof(Binding), flags=flags, name=encoded, name_len=len(encoded),
                 user_data=thunks.keep(target), destroy=thunks.DESTROY, **present,
             )
         )  # fmt: skip
@@ -195,7 +199,7 @@ def reply_aborted(reply: int) -> bool:
 
 def reply_on_abort(reply: int, number: int) -> None:
     """Has the target of `number` notified. The caller drops it: there is no `destroy`, which would be one callback more a call."""
-    _plain(lib.as_reply_on_abort, reply, byref(HooksNotify(sizeof(HooksNotify), 0, number, thunks.NOTIFY)))
+    _plain(lib.as_reply_on_abort, reply, byref(HooksNotify(sizeof(HooksNotify), codes.INLINE, number, thunks.NOTIFY)))
 
 
 def next_request(registry: int, timeout_ms: int) -> str:
@@ -213,7 +217,7 @@ def invoke(registry: int, request: bytes, options: bytes, target: Target, pull: 
 def _started(function: Any, target: Target, pull: bool, *arguments: Any) -> int:
     """Telling the result drops the target, which saves one callback a call; where nothing is told, `destroy` does."""
     number = thunks.keep(target)
-    hooks = HooksResult(sizeof(HooksResult), 0, number, thunks.RESULT)
+    hooks = HooksResult(sizeof(HooksResult), codes.INLINE, number, thunks.RESULT)
     if pull:
         hooks.destroy = thunks.DESTROY
     try:

@@ -20,6 +20,8 @@ log = logging.getLogger("agent_surface")
 Target = Mapping[str, Callable[..., None]]
 # In a target: its handler does not look at the context, which then is not copied.
 BLIND = "blind"
+# In a target: its functions return at once, so they also run on the thread of an event loop.
+INLINE = "inline"
 _targets: Dict[int, Target] = {}
 _numbers = itertools.count(1)
 _thread = threading.local()
