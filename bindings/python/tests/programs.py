@@ -483,7 +483,7 @@ def no_leak() -> None:
 def surface_quiet(surface: Surface) -> None:
     from agent_surface._native import abi
 
-    abi.quiesce(surface._live(), 20_000)
+    abi.quiesce(surface._engine.registry, 20_000)
 
 
 def _counts() -> Dict[str, Any]:

@@ -11,6 +11,7 @@ import contextvars
 import itertools
 import logging
 import os
+import re
 import secrets
 import sys
 import threading
@@ -43,6 +44,9 @@ class Flight(NamedTuple):
     context: contextvars.Context
 
 
+# Of the context of a hook. What stands inside a text has its quotes escaped, so only the member itself reads like this.
+_INVOCATION = re.compile(rb'"invocationId":("(?:[^"\\]|\\.)*")')
+
 Answer = Callable[["Engine", int, Any], None]
 Work = Callable[[], Awaitable[Any]]
 
@@ -52,10 +56,10 @@ class Engine:
         self.registry = abi.registry_new(_json.dumps(config), host)
         self.loop: Optional[asyncio.AbstractEventLoop] = None
         self.closed = False
-        self.seed = seed
         self.mounting = threading.RLock()
         self.moves = 0  # how often something was begun or ended on an event loop
         self.streams: "weakref.WeakSet[Ends]" = weakref.WeakSet()
+        self._mint = f"inv_{secrets.token_urlsafe(18) if seed is None else seed}"
         self._minted = itertools.count(1)
         self._flights: Dict[str, Flight] = {}
         self._tasks: Set["asyncio.Task[None]"] = set()
@@ -66,9 +70,7 @@ class Engine:
 
     def mint(self) -> str:
         """An invocation id, so that a handler can be run where its caller is."""
-        if self.seed is not None:
-            return f"inv_{self.seed}_{next(self._minted)}"
-        return "inv_" + secrets.token_urlsafe(18)
+        return f"{self._mint}_{next(self._minted)}"
 
     def enters(self) -> None:
         """The surface is used on this thread's loop: async handlers without a caller's loop run here."""
@@ -82,9 +84,10 @@ class Engine:
     def called(self, invocation_id: str) -> None:
         self._flights.pop(invocation_id, None)
 
-    def flight(self, invocation_id: Optional[str]) -> Flight:
+    def flight(self, context: bytes) -> Flight:
         """Where the one who called is; else the surface's loop; else a loop of our own."""
-        flight = self._flights.get(invocation_id) if invocation_id else None
+        found = _INVOCATION.search(context)
+        flight = self._flights.get(_json.loads(found[1])) if found else None
         if flight is not None:
             return flight
         if self.loop is not None and self.loop.is_running():
@@ -93,13 +96,13 @@ class Engine:
 
     # ---- answers that come later
 
-    def defer(self, reply: int, work: Work, answer: Answer, invocation_id: Optional[str]) -> None:
+    def defer(self, reply: int, work: Work, answer: Answer, context: bytes) -> None:
         """Runs `work` on the caller's loop and gives its value to `answer`. Cancels it when the call is aborted.
 
         `work` makes the coroutine there, so that none is left unawaited where the loop ends first.
         """
         self.moves += 1
-        flight = self.flight(invocation_id)
+        flight = self.flight(context)
         if asyncio._get_running_loop() is flight.loop:  # the call has not left its caller's thread
             flight.context.copy().run(self._begin, reply, work, answer, flight.loop)
         else:

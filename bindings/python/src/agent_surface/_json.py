@@ -22,6 +22,10 @@ def loads(document: Union[str, bytes]) -> Any:
 
 def plain(value: Any) -> Any:
     """What stands for a value that is no JSON: one level, since the encoder comes back for what is inside."""
+    if issubclass(type(value), Set):
+        return sorted(value, key=repr)  # in an order that is the same in every run
+    if issubclass(type(value), Mapping):
+        return dict(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
@@ -30,10 +34,6 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, uuid.UUID):
         return str(value)
-    if isinstance(value, Set):
-        return sorted(value, key=repr)  # in an order that is the same in every run
-    if isinstance(value, Mapping):
-        return dict(value)
     dump = getattr(value, "model_dump", None)  # pydantic, where it is there
     if callable(dump):
         return dump(mode="json")

@@ -5,18 +5,16 @@ change is whether it is available. `unregister()` takes it down, after which it 
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, TypeVar
+from typing import Any, Callable, Dict, Literal, Mapping, Optional, Sequence, TypeVar
 
 from . import _json
+from ._mounts import Declared, Mounts
 from ._names import camel_case
 from ._native import abi
 from .context import PolicyContext
 from .handler import Function, Handler, hook_of, reply_value
 from .policies import AnyPolicy
 from .schema import Schema
-
-if TYPE_CHECKING:
-    from .surface import Surface
 
 F = TypeVar("F", bound=Callable[..., Any])
 Level = Literal["never", "optional", "required"]
@@ -41,28 +39,26 @@ def exclusive(key: Optional[str] = None, *, queue_depth: Optional[int] = None, h
 class Component:
     """Made by `Surface.component()`."""
 
-    def __init__(self, surface: Surface, type: str, description: str, instance: Optional[str], fields: Dict[str, Any],
+    def __init__(self, mounts: Mounts, type: str, description: str, instance: Optional[str], fields: Dict[str, Any],
                  policies: Sequence[AnyPolicy]) -> None:  # fmt: skip
-        self._surface = surface
-        self._definition: Dict[str, Any] = {"type": type, "description": description, **fields}
-        if instance is not None:
-            self._definition["instanceId"] = instance
-        if policies:
-            self._definition["policies"] = surface._policies.references(list(policies))
-        self._targets: Dict[str, Dict[str, Callable[..., None]]] = {}
-        self._procedures: Dict[str, Handler] = {}
-        self._handle = 0
+        self._mounts = mounts
+        definition = {"type": type, "description": description, **_json.without_none(instanceId=instance), **fields}
+        self._declared = Declared({**definition, **self._policies(policies)})
+        mounts.add(self._declared)
 
     def __repr__(self) -> str:
-        return f"<Component {self._definition['type']} {'live' if self.live else 'not live'}>"
+        return f"<Component {self._type} {'live' if self.live else 'not live'}>"
 
     @property
     def live(self) -> bool:
-        return self._handle != 0
+        return self._declared.handle != 0
 
     @property
-    def _offers(self) -> bool:
-        return bool(self._targets or self._procedures)
+    def _type(self) -> str:
+        return str(self._declared.definition["type"])
+
+    def _policies(self, policies: Sequence[AnyPolicy]) -> Dict[str, Any]:
+        return {"policies": self._mounts.policies.references(list(policies))} if policies else {}
 
     # ---- what it offers
 
@@ -85,17 +81,11 @@ class Component:
             handler = Handler(function, output=output)
             if handler.takes_input:
                 raise TypeError(f"{function!r}: an observation takes no input; make it an action")
-            capability = self._capability(function, name)
-            self._define(
-                "observations", capability, handler,
-                _json.without_none(
-                    description=description or handler.description or capability, output=handler.output or {},
-                    unavailableReason=unavailable_reason, meta=meta, timeoutMs=_ms(timeout), audit=audit,
-                ),
-                policies,
+            return self._offer(
+                "observations", name, function, handler, policies, {"when": when},
+                description=description, output=handler.output or {}, unavailableReason=unavailable_reason, meta=meta,
+                timeoutMs=_ms(timeout), audit=audit,
             )  # fmt: skip
-            self._bind(capability, handler, when=when)
-            return function
 
         return decorate
 
@@ -127,19 +117,12 @@ class Component:
 
         def decorate(function: F) -> F:
             handler = Handler(function, input, output)
-            capability = self._capability(function, name)
-            self._define(
-                "actions", capability, handler,
-                _json.without_none(
-                    description=description or handler.description or capability, effect=effect, input=handler.input,
-                    output=handler.output, confirmation=confirmation, unavailableReason=unavailable_reason,
-                    idempotent=idempotent, reversible=reversible, meta=meta, timeoutMs=_ms(timeout), audit=audit,
-                    concurrency=concurrency,
-                ),
-                policies,
+            return self._offer(
+                "actions", name, function, handler, policies, {"when": when, "precondition": precondition},
+                description=description, effect=effect, input=handler.input, output=handler.output, confirmation=confirmation,
+                unavailableReason=unavailable_reason, idempotent=idempotent, reversible=reversible, meta=meta,
+                timeoutMs=_ms(timeout), audit=audit, concurrency=concurrency,
             )  # fmt: skip
-            self._bind(capability, handler, when=when, precondition=precondition)
-            return function
 
         return decorate
 
@@ -179,64 +162,60 @@ class Component:
                 boundFields=list(bound_fields) or None, overridableFields=list(overridable_fields) or None,
             )  # fmt: skip
             self._open()
-            if policies:
-                fields["policies"] = self._surface._policies.references(list(policies))
-            self._definition.setdefault("procedures", []).append(fields)
-            self._procedures[path] = handler
+            self._declared.definition.setdefault("procedures", []).append({**fields, **self._policies(policies)})
+            self._declared.procedures[path] = handler
             self._bind(f"domain:{path}", None, when=when, bind=bind, describe=describe)
             return function
 
         return decorate
 
-    def _capability(self, function: Callable[..., Any], name: Optional[str]) -> str:
-        return name or camel_case(str(getattr(function, "__name__", "")))
-
-    def _define(self, kind: str, name: str, handler: Handler, fields: Dict[str, Any], policies: Sequence[AnyPolicy]) -> None:
+    def _offer(self, kind: str, name: Optional[str], function: F, handler: Handler, policies: Sequence[AnyPolicy],
+               hooks: Mapping[str, Optional[Function]], *, description: Optional[str], **fields: Any) -> F:  # fmt: skip
+        """One observation or action more."""
+        capability = name or camel_case(str(getattr(function, "__name__", "")))
         self._open()
-        if name in self._definition.setdefault(kind, {}) or name in self._targets:
-            raise ValueError(f"{self._definition['type']} has a capability {name!r} already")
-        if policies:
-            fields["policies"] = self._surface._policies.references(list(policies))
-        self._definition[kind][name] = fields
+        of_kind = self._declared.definition.setdefault(kind, {})
+        if capability in of_kind or capability in self._declared.targets:
+            raise ValueError(f"{self._type} has a capability {capability!r} already")
+        described = description or handler.description or capability
+        of_kind[capability] = {**_json.without_none(description=described, **fields), **self._policies(policies)}
+        self._bind(capability, handler, **hooks)
+        return function
 
     def _open(self) -> None:
         if self.live:
             raise RuntimeError(
-                f"{self._definition['type']} is live, and what a live component offers is frozen. Define its capabilities "
+                f"{self._type} is live, and what a live component offers is frozen. Define its capabilities "
                 "before the first use of the surface, or unregister() it first."
             )
 
     def _bind(self, name: str, handler: Optional[Handler], **hooks: Optional[Callable[..., Any]]) -> None:
         target: Dict[str, Callable[..., None]] = {}
-        engine = self._surface._engine
         if handler is not None:
-            target.update(handler.target(engine))
+            target.update(handler.target(self._mounts.engine))
         for slot, function in hooks.items():
             if function is not None:
                 target[slot] = _precondition(function) if slot == "precondition" else _hook(function, slot)
         if target:
-            self._targets[name] = target
+            self._declared.targets[name] = target
 
     # ---- its life
 
     def register(self) -> Component:
         """Goes live now, after those that were defined before it. Raises DefinitionError where the runtime refuses it."""
-        self._surface._live()
-        self._surface._mount(self)
+        self._mounts.registry()
+        self._mounts.mount(self._declared)
         return self
 
     def _registration(self) -> int:
-        self._surface._live()
+        self._mounts.registry()
         if not self.live:
-            raise RuntimeError(f"{self._definition['type']} has been taken down; register() it first")
-        return self._handle
+            raise RuntimeError(f"{self._type} has been taken down; register() it first")
+        return self._declared.handle
 
     def unregister(self) -> None:
         """Ends this life of the component: its calls are aborted. `register()` begins another, as a new registration."""
-        if self.live:
-            handle, self._handle = self._handle, 0
-            abi.unregister(handle)
-        self._surface._forget(self)
+        self._mounts.take_down(self._declared)
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -269,16 +248,16 @@ class Component:
 
     def rebind(self, name: str, function: Function) -> None:
         """Swaps the function behind an observation or action; catalogs stay valid. It must fit the schemas as they are."""
-        if "handler" not in self._targets.get(name, {}):
-            raise KeyError(f"{self._definition['type']} has no observation or action {name!r}")
-        kinds = self._definition.get("actions", {}), self._definition.get("observations", {})
+        if "handler" not in self._declared.targets.get(name, {}):
+            raise KeyError(f"{self._type} has no observation or action {name!r}")
+        kinds = self._declared.definition.get("actions", {}), self._declared.definition.get("observations", {})
         fields = next(kind[name] for kind in kinds if name in kind)
         handler = Handler(function, output=fields.get("output"))
-        target = {slot: hook for slot, hook in self._targets[name].items() if slot in ("when", "precondition")}
-        target.update(handler.target(self._surface._engine))
+        target = {slot: hook for slot, hook in self._declared.targets[name].items() if slot in ("when", "precondition")}
+        target.update(handler.target(self._mounts.engine))
         if self.live:
-            abi.registration_rebind(self._handle, {name: target})
-        self._targets[name] = target
+            abi.registration_rebind(self._declared.handle, {name: target})
+        self._declared.targets[name] = target
 
 
 def _ms(seconds: Optional[float]) -> Optional[int]:

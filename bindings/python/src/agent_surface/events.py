@@ -22,7 +22,11 @@ class Subscription:
 
     def __init__(self, engine: Engine, listener: Callable[[Event], None], *, confirmations: bool = False) -> None:
         subscribe = abi.confirmation_subscribe if confirmations else abi.subscribe
-        self._handle = subscribe(engine.registry, {"on_event": lambda text: listener(_json.loads(text))})
+
+        def told(text: bytes) -> None:
+            listener(_json.loads(text))
+
+        self._handle = subscribe(engine.registry, {"on_event": told})
 
     def close(self) -> None:
         handle, self._handle = self._handle, 0
@@ -60,19 +64,19 @@ class Stream(Generic[T]):
 
     def put(self, item: T) -> None:
         """Called on any thread."""
-        self._on_loop(self._put, item)
+        self.on_loop(self.put_here, item)
 
     def end(self) -> None:
         """Nothing more will come. Called on any thread."""
-        self._on_loop(self._end)
+        self.on_loop(self._end)
 
-    def _on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
+    def on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:  # the reader's loop has ended
             pass
 
-    def _put(self, item: T) -> None:
+    def put_here(self, item: T) -> None:
         if len(self._waiting) >= MAX_BEHIND:
             self._waiting.popleft()
             self._lost += 1
@@ -156,7 +160,7 @@ class _AuditReader:
 
     def read(self) -> None:
         """Passes on what is new. One at a time, since the loop it hands over to keeps the order."""
-        self._stream._on_loop(self._read_on_loop)
+        self._stream.on_loop(self._read_on_loop)
 
     def _read_on_loop(self) -> None:
         try:
@@ -165,4 +169,4 @@ class _AuditReader:
             return
         for entry in entries:
             self._after = entry["seq"]
-            self._stream._put(entry)
+            self._stream.put_here(entry)

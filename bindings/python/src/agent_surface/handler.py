@@ -59,14 +59,14 @@ class Handler:
             arguments = self._arguments(reply, context, input)
             if self.is_async:
                 work = functools.partial(self.function, **arguments)
-                engine.defer(reply, work, self._reply, _json.loads(context)["invocationId"])
+                engine.defer(reply, work, self._reply, context)
                 return
             value = self.function(**arguments)
         except Failure as why:
             engine.fail(reply, why)
             return
         if inspect.iscoroutine(value):  # of a plain function that hands one out
-            engine.defer(reply, lambda: value, self._reply, None)
+            engine.defer(reply, lambda: value, self._reply, context)
         else:
             self._reply(engine, reply, value)
 
@@ -103,7 +103,8 @@ def _is_async(function: Function) -> bool:
 
 
 def _hints(function: Function) -> Dict[str, Any]:
-    target: Any = function if inspect.isroutine(function) else getattr(function, "func", type(function).__call__)
+    call: Any = getattr(type(function), "__call__")
+    target = function if inspect.isroutine(function) else getattr(function, "func", call)
     try:
         return schema.hints_of(target)
     except NameError as why:

@@ -249,7 +249,7 @@ def _deciding(engine: Engine, function: Callable[[PolicyContext], Any]) -> Calla
     def decide(reply: int, context: bytes) -> None:
         told = PolicyContext(context)
         if is_async:
-            engine.defer(reply, lambda: _failing_as_denial(function, told), _decide, told.invocation_id)
+            engine.defer(reply, lambda: _failing_as_denial(function, told), _decide, context)
             return
         try:
             answer = function(told)

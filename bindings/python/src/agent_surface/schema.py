@@ -15,7 +15,7 @@ import sys
 import types
 import typing
 import uuid
-from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union, cast, get_args, get_origin
 
 Schema = Dict[str, Any]
 Decoder = Callable[[Any], Any]
@@ -98,9 +98,9 @@ class _Build:
             return _enumeration(list(arguments))
         if origin in _UNIONS:
             return self._union([self.schema(argument) for argument in arguments])
-        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        if _is_enum(hint):
             return _enumeration([member.value for member in hint])
-        kind = origin or hint
+        kind: Any = origin or hint
         if kind in _LISTS:
             return self._list(kind, arguments)
         if kind in _SETS:
@@ -177,9 +177,13 @@ def _resolved(hint: Any) -> Any:
             return hint
 
 
+def _is_enum(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, enum.Enum)
+
+
 def _enumeration(values: List[Any]) -> Schema:
     values = [value.value if isinstance(value, enum.Enum) else value for value in values]
-    types_ = {type(value) for value in values}
+    types_: Set[Any] = {type(value) for value in values}
     schema: Schema = {"enum": values}
     if len(types_) == 1 and types_ <= {str, int, bool}:
         schema = {**_PLAIN[types_.pop()], **schema}
@@ -220,7 +224,7 @@ def _has_members(hint: Any) -> bool:
 
 
 def typing_is_typed_dict(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__total__")
+    return hasattr(hint, "__total__") and isinstance(hint, type) and issubclass(hint, dict)
 
 
 def hints_of(thing: Any) -> Dict[str, Any]:
@@ -234,7 +238,8 @@ def _members(hint: Any) -> Tuple[Dict[str, Any], List[str]]:
         optional = {name for name, inner in hints.items() if getattr(get_origin(inner), "_name", None) == "NotRequired"}
         required = hint.__required_keys__ - optional
         return hints, [name for name in hints if name in required]
-    members, required_names = {}, []
+    members: Dict[str, Any] = {}
+    required_names: List[str] = []
     for field in dataclasses.fields(hint):
         if field.init:
             members[field.name] = hints[field.name]
@@ -256,7 +261,7 @@ def _subset(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept: Schema = {}
-    for keyword, value in schema.items():
+    for keyword, value in cast(Schema, schema).items():
         if keyword in ("properties", "$defs"):
             kept[keyword] = {name: _subset(member) for name, member in value.items()}
         elif keyword == "additionalProperties":
@@ -284,8 +289,8 @@ def _decoder(hint: Any, open_: Tuple[Any, ...]) -> Optional[Decoder]:
         return _decoder(arguments[0], open_)
     if origin in _UNIONS:
         return _union_decoder(arguments, open_)
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return hint
+    if _is_enum(hint):
+        return cast(Decoder, hint)
     if hint is datetime.datetime:
         return _datetime
     if hint is datetime.date:
@@ -294,7 +299,7 @@ def _decoder(hint: Any, open_: Tuple[Any, ...]) -> Optional[Decoder]:
         return uuid.UUID
     if hint is float:
         return float  # JSON's 1 is a number too
-    kind = origin or hint
+    kind: Any = origin or hint
     if kind in _LISTS or kind in _SETS:
         return _list_decoder(kind, arguments, open_)
     if kind in _DICTS and len(arguments) == 2:
@@ -314,7 +319,7 @@ def _datetime(text: str) -> datetime.datetime:
 
 
 def _list_decoder(kind: Any, arguments: Tuple[Any, ...], open_: Tuple[Any, ...]) -> Optional[Decoder]:
-    build: Optional[Callable[[Any], Any]] = None
+    build: Optional[Decoder] = None
     if kind in _SETS:
         build = frozenset if kind in (frozenset, collections.abc.Set) else set
     elif kind is tuple:
@@ -325,13 +330,18 @@ def _list_decoder(kind: Any, arguments: Tuple[Any, ...], open_: Tuple[Any, ...])
     inner = _decoder(arguments[0], open_) if arguments else None
     if inner is None:
         return build
+    make: Any = build or list
     decode = inner
-    return lambda value: (build or list)(decode(item) for item in value)
+    return lambda value: make(decode(item) for item in value)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _members_decoder(hint: Any, open_: Tuple[Any, ...]) -> Optional[Decoder]:
     if hint in open_:  # a type that contains itself: its decoder is made when it is needed
-        return lambda value: (_decoder(hint, ()) or (lambda same: same))(value)
+        return lambda value: (_decoder(hint, ()) or _same)(value)
     members, _ = _members(hint)
     each = {name: inner for name, inner in ((n, _decoder(h, (*open_, hint))) for n, h in members.items()) if inner}
     typed_dict = typing_is_typed_dict(hint)

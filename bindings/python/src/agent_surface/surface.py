@@ -3,18 +3,18 @@ from __future__ import annotations
 
 import logging
 import os
-import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Literal, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
 from . import _calls, _json
 from ._engine import Engine
-from ._native import abi, thunks
+from ._mounts import Mounts
+from ._native import abi
 from .component import Component
 from .confirmation import Confirmations
 from .consumer import Consumer
 from .events import Event, Stream, Subscription, audit, events, read_audit
-from .handler import Handler, hook_of, reply_value
+from .handler import hook_of, reply_value
 from .policies import AnyPolicy, Policies
 from .result import Result
 from .toolset import Toolset
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Environment = Literal["production", "development", "test"]
 Redact = Callable[[Mapping[str, Any]], Any]
+Hook = Callable[[Any], Any]
 log = logging.getLogger("agent_surface")
 
 
@@ -53,37 +54,21 @@ class Surface:
         audit: Union[str, "os.PathLike[str]", Callable[[Event], None], None] = None,
         workers: Optional[int] = None,
     ) -> None:
-        self._policies = Policies()
-        config = self._config(policies, environment, limits, on_duplicate, duplicate_suffix, apply_defaults, audit, workers)
-        host = _host(context, route, on_register, redact, audit if callable(audit) else None)
-        self._engine = Engine(config, host, config.get("idSeed"))
-        # Collected with everything else: the handle goes, nothing waits. At exit the engine is closed in earnest.
-        self._finalizer = weakref.finalize(self, self._engine.free)
-        self._finalizer.atexit = False
-        self._policies.define(self._engine)
-        self._waiting: List[Component] = []
-        self._components: List[Component] = []
-        self._procedures: Dict[str, Dict[str, Handler]] = {}
-        self.confirmations = Confirmations(self._engine)
-
-    def _config(self, policies: Sequence[AnyPolicy], environment: str, limits: Optional[Mapping[str, int]], on_duplicate: str,
-                duplicate_suffix: str, apply_defaults: bool, audit: Any, workers: Optional[int]) -> Dict[str, Any]:  # fmt: skip
+        defined = Policies()
         config: Dict[str, Any] = {
             "environment": environment,
-            "policies": self._policies.references(list(policies)),
+            "policies": defined.references(list(policies)),
             "limits": dict(limits or {}),
             "onDuplicateInstance": on_duplicate,
             "duplicateSuffixPolicy": duplicate_suffix,
             "applyDefaults": apply_defaults,
+            **_json.without_none(audit=_sink(audit), pool=None if workers is None else {"workers": workers}),
             **self._more_config(),
         }
-        if workers is not None:
-            config["pool"] = {"workers": workers}
-        if callable(audit):
-            config["audit"] = {"sink": "callback"}
-        elif audit is not None:
-            config["audit"] = {"sink": {"file": os.fspath(audit)}}
-        return config
+        host = _host(context, route, on_register, redact, audit if callable(audit) else None)
+        self._engine = Engine(config, host, config.get("idSeed"))
+        self._mounts = Mounts(self._engine, defined)
+        self.confirmations = Confirmations(self._engine)
 
     def _more_config(self) -> Dict[str, Any]:
         """What a surface for tests adds."""
@@ -117,58 +102,7 @@ class Surface:
         `meta` is for agents to see, `internal` for policies only.
         """
         fields = _json.without_none(meta=meta, internal=internal, parent=parent, origin=origin, priority=priority, enabled=enabled)
-        component = Component(self, type, description, instance, fields, policies)
-        self._waiting.append(component)
-        return component
-
-    def _live(self) -> int:
-        """The registry, with everything on it that was defined so far."""
-        if self._waiting:
-            for component in list(self._waiting):
-                if component._offers:  # one that is still empty waits until it is worth showing
-                    self._mount(component)
-        return self._engine.registry
-
-    def _mount(self, component: Component) -> None:
-        with self._engine.mounting:
-            if component._handle:
-                return
-            self._policies.define(self._engine)
-            if component._procedures:
-                self._serve(component._procedures)
-            handle = abi.register(self._engine.registry, _json.dumps(component._definition), component._targets)
-            component._handle = handle
-            if component in self._waiting:
-                self._waiting.remove(component)
-            self._components.append(component)
-            registration = component.registration_id
-            if component.status == "rejected":
-                log.warning("%r was not taken: see on_duplicate and on_register", component)
-            for path, handler in component._procedures.items():
-                self._procedures[path][registration] = handler
-        thunks.raise_interrupt()
-
-    def _serve(self, procedures: Mapping[str, Handler]) -> None:
-        """Makes the executor serve these paths as well."""
-        for path in procedures:
-            self._procedures.setdefault(path, {})
-        engine, by_path = self._engine, self._procedures
-
-        def execute(reply: int, context: bytes, input: bytes) -> None:
-            told = _json.loads(context)
-            with engine.mounting:  # a call may come before the registration that it is for has been written down
-                handler = by_path[told["path"]][told["registrationId"]]
-            handler.run(engine, reply, context, input)
-
-        target: thunks.Target = {"handler": execute}
-        if all(handler.is_async for handlers in (procedures, *by_path.values()) for handler in handlers.values()):
-            target = {"handler": execute, thunks.INLINE: execute}
-        abi.executor_set(engine.registry, _json.dumps(list(by_path)), target)
-
-    def _forget(self, component: Component) -> None:
-        for components in (self._components, self._waiting):
-            if component in components:
-                components.remove(component)
+        return Component(self._mounts, type, description, instance, fields, policies)
 
     # ---- calls
 
@@ -194,7 +128,7 @@ class Surface:
         repeated: the same id and input run once. With `wait_for_confirmation` the result comes once a person has decided.
         Cancelling the await cancels the call.
         """
-        registry, engine = self._live(), self._engine
+        registry, engine = self._mounts.registry(), self._engine
         invocation = invocation_id or engine.mint()
         engine.calls(invocation)
         options = _options(consumer, timeout, deadline, traceparent)
@@ -228,7 +162,7 @@ class Surface:
     ) -> Result:
         """Calls a capability on this thread, without an event loop. Refused on a thread that runs one."""
         _calls.refuse_on_loop()
-        registry = self._live()
+        registry = self._mounts.registry()
         options = _options(consumer, timeout, deadline, traceparent)
         request = _request(capability_id, input, invocation_id, confirmation_id, instance_id, registration_id, surface_version)
         return Result(abi.invoke_wait(registry, request, options))
@@ -262,19 +196,19 @@ class Surface:
     ) -> Dict[str, Any]:
         """The catalog for one consumer, as it is now. Runs no handler."""
         document: Dict[str, Any] = _json.loads(
-            abi.snapshot(self._live(), _view(consumer, scope, include_unavailable, budget))
+            abi.snapshot(self._mounts.registry(), _view(consumer, scope, include_unavailable, budget))
         )
         return document
 
     def explain(self, *, consumer: Optional[Consumer] = None, scope: Optional[Sequence[str]] = None) -> Dict[str, Any]:
         """Why each capability is shown, disabled or hidden. For developers: it tells what hiding withholds."""
-        document: Dict[str, Any] = _json.loads(abi.explain(self._live(), _view(consumer, scope, None, None)))
+        document: Dict[str, Any] = _json.loads(abi.explain(self._mounts.registry(), _view(consumer, scope, None, None)))
         return document
 
     @property
     def info(self) -> Dict[str, Any]:
         """`{surfaceId, surfaceVersion, registrations, inFlight, pendingConfirmations, workers, limits, abiVersion}`."""
-        document: Dict[str, Any] = _json.loads(abi.registry_info(self._live()))
+        document: Dict[str, Any] = _json.loads(abi.registry_info(self._mounts.registry()))
         return document
 
     @property
@@ -299,7 +233,7 @@ class Surface:
 
     def toolset(self, **options: Any) -> Toolset:
         """This surface as a model's tools; see `Toolset` for the options. One of `topology` and `confirmations` must be given."""
-        return Toolset(self, **options)
+        return Toolset(self._mounts, **options)
 
     # ---- the end
 
@@ -314,9 +248,7 @@ class Surface:
         by themselves then), WouldDeadlockError inside a handler (closing has begun then). Closing again is fine.
         """
         self._engine.close(-1 if timeout is None else _json.milliseconds(timeout))
-        for component in list(self._components):
-            component.unregister()
-        self._waiting.clear()
+        self._mounts.take_all_down()
 
     async def aclose(self) -> None:
         """The same without blocking the event loop, which async handlers need in order to end."""
@@ -325,7 +257,7 @@ class Surface:
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
     def __enter__(self) -> Surface:
-        self._live()
+        self._mounts.registry()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -333,7 +265,7 @@ class Surface:
 
     async def __aenter__(self) -> Surface:
         self._engine.enters()
-        self._live()
+        self._mounts.registry()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -342,10 +274,16 @@ class Surface:
     def __repr__(self) -> str:
         if self.closed:
             return "<Surface closed>"
-        return f"<Surface of {len(self._components) + len(self._waiting)} components>"
+        return f"<Surface of {len(self._mounts)} components>"
 
 
 # ---- documents
+
+
+def _sink(audit: Any) -> Optional[Dict[str, Any]]:
+    if audit is None:
+        return None
+    return {"sink": "callback" if callable(audit) else {"file": os.fspath(audit)}}
 
 
 def _request(capability_id: str, input: Any, invocation_id: Optional[str], confirmation_id: Optional[str],
@@ -393,21 +331,28 @@ def _view(consumer: Optional[Consumer], scope: Any, include_unavailable: Optiona
 # ---- what the library asks of the host
 
 
-def _host(context: Any, route: Any, on_register: Any, redact: Any, audit: Any) -> Dict[str, Callable[..., None]]:
+def _host(context: Any, route: Optional[Hook], on_register: Optional[Hook], redact: Optional[Hook],
+          audit: Optional[Hook]) -> Dict[str, Callable[..., None]]:  # fmt: skip
     slots: Dict[str, Callable[..., None]] = {"log": _log}
     if context is not None:
-        ask = hook_of(context) if callable(context) else lambda _: context
-        slots["context"] = lambda reply, told: reply_value(reply, ask(_json.loads(told)))
+        slots["context"] = _answering(hook_of(context) if callable(context) else lambda _: context)
     if route is not None:
-        where = hook_of(route)
-        slots["route"] = lambda reply, told: reply_value(reply, where(_json.loads(told)))
+        slots["route"] = _answering(hook_of(route))
     if on_register is not None:
-        slots["on_register"] = lambda reply, told: reply_value(reply, _guard(on_register(_json.loads(told))))
+        slots["on_register"] = _answering(lambda told: _guard(on_register(told)))
     if redact is not None:
-        slots["redact"] = lambda reply, told: reply_value(reply, redact(_json.loads(told)))
+        slots["redact"] = _answering(redact)
     if audit is not None:
-        slots["audit"] = lambda entry: audit(_json.loads(entry))
+        slots["audit"] = _hearing(audit)
     return slots
+
+
+def _answering(ask: Hook) -> Callable[[int, bytes], None]:
+    return lambda reply, told: reply_value(reply, ask(_json.loads(told)))
+
+
+def _hearing(listener: Hook) -> Callable[[bytes], None]:
+    return lambda told: listener(_json.loads(told))
 
 
 def _guard(answer: object) -> str:
@@ -415,7 +360,7 @@ def _guard(answer: object) -> str:
     return "accept" if answer is True else "reject"
 
 
-_LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 def _log(text: bytes) -> None:

@@ -25,7 +25,8 @@ class TestSurface(Surface):
 
     def __init__(self, *, start: str = "2026-01-01T00:00:00.000Z", seed: Optional[int] = None, **options: Any) -> None:
         self._start, self._seed = start, seed
-        super().__init__(**{"environment": "test", **options})
+        options.setdefault("environment", "test")
+        super().__init__(**options)
 
     def _more_config(self) -> Dict[str, Any]:
         clock: Dict[str, Any] = {"clock": {"manual": {"start": self._start}}}
@@ -33,11 +34,11 @@ class TestSurface(Surface):
 
     def advance(self, seconds: float) -> None:
         """Moves the clock on, firing what falls due in order, and waits until nothing of the runtime is ready to run."""
-        abi.advance(self._live(), _json.milliseconds(seconds), PATIENCE_MS)
+        abi.advance(self._mounts.registry(), _json.milliseconds(seconds), PATIENCE_MS)
 
     def quiesce(self) -> None:
         """Waits until nothing of the runtime is ready to run; what waits for time, a person or a handler may wait."""
-        abi.quiesce(self._live(), PATIENCE_MS)
+        abi.quiesce(self._mounts.registry(), PATIENCE_MS)
 
     async def settle(self) -> None:
         """Lets the event loop and the runtime run until neither has anything to do at once."""

@@ -2,17 +2,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Union, cast
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Union, cast
 
 from . import _json
 from ._calls import awaited, refuse_on_loop
+from ._mounts import Mounts
 from ._native import abi
 from .consumer import Consumer
 from .errors import AgentSurfaceError
 from .result import Result
-
-if TYPE_CHECKING:
-    from .surface import Surface
 
 # A tool's name, or a provider's call: a dict, or what its client library gives.
 ToolCall = Union[str, Mapping[str, Any], Any]
@@ -24,7 +22,7 @@ class Toolset:
 
     def __init__(
         self,
-        surface: Surface,
+        mounts: Mounts,
         *,
         consumer: Optional[Consumer] = None,
         mode: Literal["direct", "meta"] = "direct",
@@ -34,17 +32,17 @@ class Toolset:
         budget: Optional[Mapping[str, int]] = None,
         tool_call_ids: Literal["unique", "reused"] = "unique",
     ) -> None:
-        self._surface = surface
+        self._mounts = mounts
         options = _json.without_none(
             consumer=consumer and consumer.document(), mode=mode, topology=topology, confirmations=confirmations,
             scope=list(scope) if scope is not None else None, budget=budget, toolCallIds=tool_call_ids,
         )  # fmt: skip
         self._handle = 0
-        self._handle = abi.toolset_new(surface._live(), _json.dumps(options))
+        self._handle = abi.toolset_new(mounts.registry(), _json.dumps(options))
 
     def catalog(self, format: Format = "neutral") -> Dict[str, Any]:
         """`{tools, wireNameMap, loss}`: the tools in a provider's format, and what that format could not say."""
-        self._surface._live()
+        self._mounts.registry()
         catalog: Dict[str, Any] = _json.loads(abi.toolset_tools(self._handle, format))
         return catalog
 
@@ -60,7 +58,7 @@ class Toolset:
         """Runs a model's tool call: the provider's own call as it came (a dict or an object of its client), or a tool's name
         with input and id. What a model gets wrong is in the result. With confirmations `wait` the result comes once the
         person has decided."""
-        self._surface._engine.enters()
+        self._mounts.engine.enters()
         return await awaited(partial(abi.toolset_call, self._handle, _document(call, input, id)))
 
     def call_sync(self, call: ToolCall, input: Any = None, *, id: Optional[str] = None) -> Result:
@@ -93,7 +91,7 @@ class Toolset:
 
 def _document(call: ToolCall, input: Any, id: Optional[str]) -> bytes:
     if isinstance(call, str):
-        named = {"name": call, "input": {} if input is None else input}
+        named: Dict[str, Any] = {"name": call, "input": {} if input is None else input}
         return _json.dumps({**named, **_json.without_none(toolCallId=id)})
     if input is not None or id is not None:
         raise TypeError("a provider's call has its input and id in it")

@@ -32,7 +32,7 @@ class AgentSurfaceError(Exception):
 
 ABI_VERSION = 1
 SERIAL = 1
-INLINE = 2
+INLINE = 256
 
 AS_OK = 0
 AS_E_ARGUMENT = -1

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any, Mapping, Optional, cast
+from typing import Any, List, Mapping, Optional, cast
 
 from ..consumer import Consumer, ConsumerKind
 from ..surface import Surface
@@ -52,7 +52,7 @@ def _catalog(console: Console, surface: Surface, document: Mapping[str, Any]) ->
 def _capability(console: Console, verb: str, id: str, capability: Mapping[str, Any]) -> None:
     console.say(f"  {verb:9} {id}  {_parameters(capability.get('inputSchema', {}))}")
     console.say(f"            {capability['description']}", "note")
-    notes = []
+    notes: List[str] = []
     if capability.get("effect") not in (None, "read", "local-state"):
         notes.append(capability["effect"])
     if capability.get("confirmation", "never") != "never":

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, cast
 
 from .._native import abi
 from ..errors import AgentSurfaceError
@@ -40,11 +40,12 @@ def command(chosen: argparse.Namespace) -> int:
 def _faults(line: bytes, started: Dict[str, Mapping[str, Any]]) -> Optional[List[str]]:
     """What does not hold; None where the line holds no result."""
     try:
-        entry = json.loads(line.decode("utf-8"))
+        document = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as why:
         return [f"not JSON, perhaps torn: {why}"]
-    if not isinstance(entry, dict):
+    if not isinstance(document, dict):
         return ["no entry of a log"]
+    entry = cast("Dict[str, Any]", document)
     if "result" in entry and "request" in entry:
         return _result_faults(entry["request"], entry["result"])
     if entry.get("type") == "invocation-started":
