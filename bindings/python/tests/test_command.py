@@ -1,12 +1,16 @@
 """The command, as a person types it."""
 from __future__ import annotations
 
+import html.parser
 import json
+import os
 import pathlib
 import re
+import select
 import subprocess
 import sys
-from typing import List
+import time
+from typing import Any, Dict, List
 
 import pytest
 from conftest import HERE
@@ -32,9 +36,31 @@ def test_replay_tells_what_happened_and_verifies(tmp_path: pathlib.Path) -> None
     assert "every result belongs to its request" in done.stdout
     checked = command("verify", str(log))
     assert (checked.returncode, checked.stdout.strip()) == (0, "13 results checked, 0 wrong, 0 lines without one")
-    html = page.read_text(encoding="utf-8")
-    assert html.count("<details>") == 13
-    assert not re.search(r"https?://|<script|<link|@import", html), "the page needs nothing else"
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<details>") == 13
+    assert not re.search(r"https?://|<script|<link|@import", text), "the page needs nothing else"
+    assert Nesting.left_open(text) == []
+
+
+class Nesting(html.parser.HTMLParser):
+    """What is opened is closed, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: List[str] = []
+
+    @staticmethod
+    def left_open(page: str) -> List[str]:
+        seen = Nesting()
+        seen.feed(page)
+        return seen.open
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
 
 
 def test_a_changed_result_is_found(tmp_path: pathlib.Path) -> None:
@@ -78,6 +104,42 @@ def test_a_person_at_the_terminal_is_asked() -> None:
     done = replay("--approve", "ask", answers="y\nno\n")
     assert "Refund 480 for order o-18" in done.stdout and "1 approved, 1 denied" in done.stdout
     assert "0 approved, 2 denied" in replay("--approve", "none").stdout
+
+
+def at_a_terminal(arguments: List[str], question: bytes, answer: bytes) -> str:
+    """What the command shows at a terminal where somebody answers each question."""
+    import pty
+
+    ours, its = pty.openpty()
+    environment: Dict[str, str] = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    command = [sys.executable, "-m", "agent_surface.cli", *arguments]
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, cwd=DEMO, env=environment)
+    os.close(its)
+    shown, answered, until = b"", 0, time.monotonic() + 60
+    try:
+        while time.monotonic() < until:
+            if select.select([ours], [], [], 1)[0]:
+                try:
+                    shown += os.read(ours, 65536)
+                except OSError:  # the other end is closed
+                    break
+                while shown.count(question) > answered:
+                    answered += 1
+                    os.write(ours, answer)
+    finally:
+        os.close(ours)  # whoever still waits for an answer gets the end of the terminal instead
+        assert process.wait(30) == 0, shown[-3000:]
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode("utf-8"))
+
+
+def test_the_question_is_seen_under_a_progress_bar(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("pty")
+    pytest.importorskip("rich", reason="NOT TESTED: rich is not installed, so there is no progress bar")
+    long = tmp_path / "long.jsonl"
+    long.write_text((DEMO / "desk.jsonl").read_text(encoding="utf-8") * 6, encoding="utf-8")
+    shown = at_a_terminal(["replay", str(long), "--app", "desk.py"], b"approve? [y/N]", b"y\n")
+    assert "replaying" in shown and "100%" in shown, "the bar"
+    assert "2 approved, 0 denied" in shown and "every result belongs to its request" in shown
     assert "2 approved, 0 denied" in replay("--approve", "all").stdout
 
 

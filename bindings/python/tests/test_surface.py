@@ -388,6 +388,57 @@ async def test_async_handlers_run_on_the_callers_loop_with_its_context_variables
         assert (await surface.invoke("view:c.where")).output == "ada"
 
 
+@asynchronous
+async def test_an_async_call_needs_no_worker() -> None:
+    """Its handler is begun inside the call and its result told there, also while every worker is taken."""
+    async with Surface.testing() as surface:
+        component = surface.component("c", description="C")
+        gate = threading.Event()
+
+        @component.action(concurrency=parallel(64))
+        def wait() -> bool:
+            return gate.wait(60)
+
+        @component.action()
+        async def go() -> str:
+            await asyncio.sleep(0)
+            return "done"
+
+        waiting = [asyncio.ensure_future(surface.invoke("view:c.wait")) for _ in range(surface.info["workers"] + 2)]
+        await asyncio.sleep(0)
+        try:
+            odd = 'an "id" with \\ and \u00e9'
+            result = await asyncio.wait_for(surface.invoke("view:c.go", invocation_id=odd), 30)
+            assert (result.output, result.invocation_id) == ("done", odd)
+        finally:
+            gate.set()
+        assert all(result.output for result in await asyncio.gather(*waiting))
+
+
+@asynchronous
+async def test_sync_code_stays_off_the_loops_thread() -> None:
+    ran: Dict[str, bool] = {}
+
+    def note(what: str, answer: Any) -> Any:
+        ran[what] = threading.current_thread() is threading.main_thread()
+        return answer
+
+    async with Surface.testing(policies=[lambda context: note("policy", True)]) as surface:
+        component = surface.component("c", description="C")
+
+        @component.action(when=lambda: note("when", True), precondition=lambda input: note("precondition", None))
+        async def go() -> None:
+            note("async handler", None)
+
+        @component.action()
+        def stay() -> None:
+            note("sync handler", None)
+
+        for name in ("go", "stay"):
+            (await surface.invoke(f"view:c.{name}")).raise_for_error()
+    assert ran == {"policy": False, "when": False, "precondition": False, "sync handler": False, "async handler": True}
+
+
 def test_two_loops_each_run_their_own_calls() -> None:
     with Surface.testing() as surface:
         component = surface.component("c", description="C")
@@ -841,4 +892,5 @@ def test_the_librarys_log_reaches_logging(caplog: pytest.LogCaptureFixture) -> N
         component.action("a")(lambda: 1)
         surface.invoke_sync("view:c.a")
         surface.quiesce()
-    assert any(record.name == "agent_surface" for record in caplog.records)
+    told = [record for record in caplog.records if hasattr(record, "agent_surface")]
+    assert told and all(record.levelno == logging.WARNING for record in told)

@@ -12,6 +12,7 @@ class Console:
     def __init__(self) -> None:
         self.interactive = sys.stdout.isatty() and sys.stdin.isatty()
         self._rich: Any = None
+        self._bar: Any = None
         if sys.stdout.isatty():
             try:
                 from rich.console import Console as Rich
@@ -28,7 +29,13 @@ class Console:
 
     def ask(self, question: str) -> str:
         self.say(question, "asks")
-        return input("          approve? [y/N] ").strip().lower()
+        if self._bar is not None:  # it would be drawn over the prompt
+            self._bar.stop()
+        try:
+            return input("          approve? [y/N] ").strip().lower()
+        finally:
+            if self._bar is not None:
+                self._bar.start()
 
     def progress(self, items: Iterable[T], total: int, what: str) -> Iterator[T]:
         """A bar over long lists at a terminal."""
@@ -38,7 +45,8 @@ class Console:
         from rich.progress import Progress
 
         with Progress(console=self._rich, transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            self._bar, task = bar, bar.add_task(what, total=total)
             for item in items:
                 yield item
                 bar.advance(task)
+        self._bar = None
