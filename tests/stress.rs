@@ -272,7 +272,7 @@ impl Storm {
 
     fn bindings(self: &Arc<Self>, names: &[&'static str]) -> Vec<as_binding> {
         let bind = |name: &&'static str| {
-            let flags = if self.roll(4) == 0 { AS_SERIAL } else { 0 };
+            let flags = [0, 0, AS_SERIAL, AS_INLINE][self.roll(4) as usize];
             binding_of(name, flags, self.handler_table("binding")).0
         };
         names.iter().map(bind).collect()
@@ -287,8 +287,8 @@ impl Storm {
 
     fn set_executor(self: &Arc<Self>) {
         let paths: Value = (0..THREADS).map(|thread| format!("run/{thread}")).collect();
-        let (paths, hooks) = (paths.to_string(), handler_table(0, &self.handler_table("executor")));
-        assert_eq!(unsafe { as_executor_set(self.registry(), paths.as_ptr(), paths.len(), &hooks, null_mut()) }, AS_OK);
+        let hooks = handler_table(0, &self.handler_table("executor"));
+        assert_eq!(executor_set(self.registry(), paths, &hooks), AS_OK);
     }
 
     /// Calls, with a table for the result now and then.
@@ -482,10 +482,7 @@ impl Storm {
                 _ => {
                     doing("as_consumer_close");
                     if dice.roll(8) == 0 {
-                        let whose = consumer(thread % 3).to_string();
-                        let code =
-                            unsafe { as_consumer_close(self.registry(), whose.as_ptr(), whose.len(), null_mut()) };
-                        assert_eq!(code, AS_OK);
+                        consumer_close(self.registry(), &mine);
                     }
                 }
             }
@@ -624,4 +621,136 @@ fn everything_at_once() {
 #[test]
 fn everything_at_once_in_pull_dispatch() {
     storm(true);
+}
+
+// ---- many threads, order, and a process that forks ---------------------------------------------------------------------------
+
+/// AS-CONC-002, AS-EVT-001: sixty-four threads, each a consumer, call one instance as fast as they can. No call is lost, those of
+/// one consumer run in the order they were made, and events have no hole.
+#[test]
+fn sixty_four_threads_keep_their_order() {
+    const CALLERS: usize = 64;
+    const CALLS: usize = 40;
+    let _turn = alone();
+    let watch = Arc::new(Watch::new(CALLERS));
+    let ran: Arc<Mutex<HashMap<String, Vec<u64>>>> = Arc::default();
+    let (seen, at) = (ran.clone(), watch.clone());
+    let (go, _) = binding(
+        "go",
+        0,
+        vec![body(move |ask| {
+            at.moved();
+            let (context, input): (_, Value) = (ask.context(), serde_json::from_slice(ask.input).unwrap());
+            let consumer = context["consumer"]["id"].as_str().unwrap().to_string();
+            seen.lock().unwrap().entry(consumer).or_default().push(input["n"].as_u64().unwrap());
+            ask.json("null");
+        })],
+    );
+    let mut definition = component(&["go"], &[]);
+    definition["actions"]["go"]["concurrency"] = json!({ "mode": "instance", "queueDepth": 100_000 });
+    definition["actions"]["go"]["input"] = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let registry = registry(json!({ "limits": { "maxInFlight": 100_000, "maxEventBacklog": 1_000_000 } }), None);
+    let registration = register(registry, definition, &[go]);
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let keep = events.clone();
+    let (hooks, heard) = listener(move |ask| keep.lock().unwrap().push(ask.context()["seq"].as_u64().unwrap()));
+    let subscription = subscribe(registry, &hooks);
+    let threads: Vec<_> = (0..CALLERS)
+        .map(|thread| {
+            let watch = watch.clone();
+            thread::spawn(move || {
+                let options = json!({ "consumer": consumer(thread) });
+                watch.doing(thread, "as_invoke");
+                let ask = |n| {
+                    let mut request = request("go");
+                    request["input"] = json!({ "n": n });
+                    invoke(registry, request, options.clone(), None)
+                };
+                let calls: Vec<_> = (0..CALLS).map(ask).collect();
+                watch.doing(thread, "as_invocation_wait");
+                for call in calls {
+                    assert_eq!(status(&wait_for(call, -1).unwrap()), "ok");
+                    free(call);
+                }
+                watch.doing(thread, "nothing any more");
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    quiesce(registry);
+    let ran = ran.lock().unwrap();
+    assert_eq!(ran.len(), CALLERS);
+    ran.values().for_each(|calls| assert!(calls.iter().copied().eq(0..CALLS as u64), "{calls:?}"));
+    let events = events.lock().unwrap();
+    assert_eq!(events.len(), 2 * CALLERS * CALLS);
+    assert!(events.windows(2).all(|pair| pair[1] == pair[0] + 1), "a hole in the order");
+    unsubscribe(subscription);
+    unregister(registration);
+    end(registry);
+    heard.destroyed_once();
+    nothing_is_left();
+}
+
+unsafe extern "C" {
+    fn fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+    fn alarm(seconds: u32) -> u32;
+    fn _exit(code: i32) -> !;
+}
+
+/// The process forks while its threads are inside calls. The child is told so of everything it inherited and can make a
+/// registry of its own; the parent notices nothing.
+#[test]
+fn a_fork_in_the_storm() {
+    let _turn = alone();
+    let watch = Arc::new(Watch::new(THREADS));
+    let registry = registry(json!({}), None);
+    let (go, seen) = binding("go", 0, vec![answers("1")]);
+    let registration = register(registry, component(&["go"], &[]), &[go]);
+    let threads: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let watch = watch.clone();
+            thread::spawn(move || {
+                for _ in 0..300 {
+                    watch.doing(thread, "calls");
+                    let said = invoke_wait(registry, request("go")).unwrap();
+                    assert_eq!(status(&said), "ok");
+                    snapshot(registry).unwrap();
+                }
+            })
+        })
+        .collect();
+    for _ in 0..5 {
+        seen.calls.reach(seen.calls.get() + 1);
+        // SAFETY: the child calls the library and ends.
+        let child = unsafe { fork() };
+        if child == 0 {
+            // SAFETY: a child that hangs is ended by its alarm, which the parent sees.
+            unsafe { alarm(60) };
+            let sound = in_the_child(registry, registration);
+            unsafe { _exit(i32::from(!sound)) };
+        }
+        let mut status = 0;
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "the child");
+        watch.moved();
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(seen.calls.get(), THREADS * 300);
+    unregister(registration);
+    end(registry);
+    seen.destroyed_once();
+}
+
+/// No assertion here: what it says could wait for a lock that a thread of the parent held.
+fn in_the_child(inherited: as_registry, registration: as_registration) -> bool {
+    let told = invoke_wait(inherited, request("go")) == Err(AS_E_FORKED)
+        && snapshot(inherited) == Err(AS_E_FORKED)
+        && close(inherited, -1) == AS_E_FORKED
+        && unsafe { as_registration_invalidate(registration) } == AS_E_FORKED;
+    let Ok(registry) = try_registry(json!({}), None) else { return false };
+    let (go, seen) = binding("go", 0, vec![answers("1")]);
+    let (code, _) = try_register(registry, component(&["go"], &[]), &[go]);
+    let works = invoke_wait(registry, request("go")).is_ok_and(|said| said["output"] == 1);
+    told && code == AS_OK && works && close(registry, PATIENCE_MS) == AS_OK && seen.destroyed.get() == 1
 }
