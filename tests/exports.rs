@@ -1,10 +1,8 @@
 //! The shared library exports what the headers declare and `spec/abi.md` explains, and nothing else.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::process::Command;
-use std::ptr::{null, null_mut};
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
@@ -79,33 +77,4 @@ fn the_library_is_named_by_its_abi_and_stays_loaded() {
     let soname = format!("libagent_surface.so.{}", agent_surface::ffi::AS_ABI_VERSION);
     assert!(dynamic.lines().any(|line| line.contains("SONAME") && line.contains(&format!("[{soname}]"))), "{dynamic}");
     assert!(dynamic.contains("NODELETE"), "{dynamic}");
-}
-
-unsafe extern "C" {
-    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn dlclose(library: *mut c_void) -> c_int;
-}
-
-/// Closed while its threads run, the library stays mapped (`nodelete`), and goes on.
-#[test]
-fn a_library_that_is_closed_in_use_stays() {
-    let path = CString::new(library().to_str().unwrap()).unwrap();
-    const RTLD_NOW: c_int = 2;
-    // SAFETY: the functions have the types that the header gives them; every pointer is to something of ours.
-    unsafe {
-        let opened = dlopen(path.as_ptr(), RTLD_NOW);
-        assert!(!opened.is_null());
-        let symbol = |name: &CStr| dlsym(opened, name.as_ptr());
-        type New = unsafe extern "C" fn(*const u8, usize, *const c_void, *mut u64, *mut c_void) -> i32;
-        type Close = unsafe extern "C" fn(u64, i64, *mut c_void) -> i32;
-        let new: New = std::mem::transmute(symbol(c"as_registry_new"));
-        let close: Close = std::mem::transmute(symbol(c"as_registry_close"));
-        let mut registry = 0;
-        assert_eq!(new(null(), 0, null(), &mut registry, null_mut()), 0);
-        assert_eq!(dlclose(opened), 0);
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        assert!(maps.contains("libagent_surface.so"), "unmapped under its threads");
-        assert_eq!(close(registry, 30_000, null_mut()), 0);
-    }
 }
