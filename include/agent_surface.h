@@ -972,12 +972,12 @@ as_code as_unsubscribe(as_subscription subscription);
 
 /**
  * Reads the audit memory: the entries whose `seq` is greater than `after`, oldest first, as a JSON array. 0 reads all
- * that is kept (`auditCapacity`).
+ * that is kept (`auditCapacity`). A closed registry can be read, too: what its close settled stands there.
  *
  * Ownership: `out` is the caller's, freed with `as_blob_free`.
  * Threads: any.
  * Blocking: no.
- * Errors: `AS_E_ARGUMENT` (`out` NULL), `AS_E_CLOSED`, and those of the handle.
+ * Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
  */
 as_code as_audit_read(as_registry registry,
                       uint64_t after,

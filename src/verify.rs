@@ -9,7 +9,7 @@ use crate::model::{ApiError, Code, id};
 
 /// The canonical form of a document (RFC 8785, integers exact).
 pub fn canonical_json(text: &[u8]) -> Result<String, ApiError> {
-    Ok(json::canonical(&fields::document(text, None)?))
+    Ok(json::canonical(&fields::deep_document(text)?))
 }
 
 /// `sha256:` + hex over canonical `{capabilityId, input}`; empty input is `{}`.
@@ -19,7 +19,7 @@ pub fn request_digest(capability_id: &[u8], input: &[u8]) -> Result<String, ApiE
     if !id::is_capability_id(capability_id) {
         return Err(ApiError::new(Code::Argument, "This is not a capability id."));
     }
-    let input = fields::document(input, Some(Value::Null))?;
+    let input = if input.is_empty() { Value::Null } else { fields::deep_document(input)? };
     Ok(json::request_digest(capability_id, &or_empty(Some(&input))))
 }
 
@@ -33,11 +33,11 @@ fn or_empty(input: Option<&Value>) -> Value {
 
 /// Holds a result against the request it should belong to; gives `{valid, checks, reason?}`.
 pub fn verify_result(result: &[u8], request: &[u8]) -> Result<String, ApiError> {
-    let result = fields::document(result, None)?;
+    let result = fields::deep_document(result)?;
     if !result.is_object() {
         return Err(ApiError::at(Code::Argument, "", "Give a result here."));
     }
-    let request = fields::document(request, None)?;
+    let request = fields::deep_document(request)?;
     let mut fields = Fields::new(&request, "", fields::argument)?;
     let capability_id = fields.required_string("capabilityId")?;
     let input = fields.get("input");

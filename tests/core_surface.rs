@@ -263,7 +263,7 @@ fn a_late_answer_is_audited_also_when_its_call_is_forgotten() {
     drop(call);
     go.send(()).unwrap();
     surface.quiesce(-1).unwrap();
-    let audit: Value = serde_json::from_str(&surface.audit_read(0).unwrap()).unwrap();
+    let audit: Value = serde_json::from_str(&surface.audit_read(0)).unwrap();
     let late = audit.as_array().unwrap().iter().find(|entry| entry["type"] == "late-settlement").unwrap();
     assert_eq!((&late["invocationId"], &late["status"]), (&json!("x"), &json!("ok")));
     surface.close(-1).unwrap();

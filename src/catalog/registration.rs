@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use crate::sync::Mutex;
 
 use super::descriptor::Descriptor;
+use super::judge::UNAVAILABLE;
 use crate::model::definition::{Capability, Definition};
 use crate::model::writer::ObjectWriter;
 use crate::policy::{Link, Scope};
@@ -154,7 +155,8 @@ impl Registration {
             if available {
                 return live.pushed.remove(&index).is_some();
             }
-            let reason = reason.unwrap_or_else(|| "unavailable".into());
+            let authored = self.definition.capabilities.get(index).and_then(|c| c.unavailable_reason.clone());
+            let reason = reason.or(authored).unwrap_or_else(|| UNAVAILABLE.into());
             live.pushed.insert(index, reason.clone()) != Some(reason)
         })
     }

@@ -77,12 +77,12 @@ pub unsafe extern "C" fn as_unsubscribe(subscription: as_subscription) -> as_cod
 }
 
 /// Reads the audit memory: the entries whose `seq` is greater than `after`, oldest first, as a JSON array. 0 reads all
-/// that is kept (`auditCapacity`).
+/// that is kept (`auditCapacity`). A closed registry can be read, too: what its close settled stands there.
 ///
 /// Ownership: `out` is the caller's, freed with `as_blob_free`.
 /// Threads: any.
 /// Blocking: no.
-/// Errors: `AS_E_ARGUMENT` (`out` NULL), `AS_E_CLOSED`, and those of the handle.
+/// Errors: `AS_E_ARGUMENT` (`out` NULL), and those of the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn as_audit_read(
     registry: as_registry,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn as_audit_read(
 ) -> as_code {
     // SAFETY: the caller's promise, see mod.rs.
     let (out, err) = unsafe { (Out::new("out", out), Out::new("err", err)) };
-    guard::ask::<Surface, _>(registry, out, err, |surface| surface.audit_read(after))
+    guard::ask::<Surface, _>(registry, out, err, |surface| Ok(surface.audit_read(after)))
 }
 
 /// What both kinds of subscription do.

@@ -2,6 +2,7 @@
 //! with the place of the first error.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -174,6 +175,9 @@ pub struct Definition {
 fn refuse(path: String, message: String) -> ApiError {
     ApiError::definition(INVALID_DEFINITION, path, message)
 }
+
+/// The input of a procedure whose author says nothing of it: a call's input is an object.
+static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
 
 /// The schemas of one capability, read but not yet compiled.
 struct Sources<'a> {
@@ -396,7 +400,7 @@ fn read_capability<'a>(
     let input = match kind {
         Kind::Observation => None,
         Kind::Action => Some(fields.required("input")?),
-        Kind::Procedure => fields.get("input"),
+        Kind::Procedure => Some(fields.get("input").unwrap_or(&ANY_OBJECT)),
     };
     let output = match kind {
         Kind::Observation => Some(fields.required("output")?),

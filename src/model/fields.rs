@@ -14,6 +14,12 @@ pub fn document(text: &[u8], empty: Option<Value>) -> Result<Value, ApiError> {
     json::parse(text, &Limits::host_bounds()).map_err(json_error)
 }
 
+/// Parses a document with an input or an output in it, which may be as deep as a registry allows and deeper: that is for
+/// the phases of the call to judge.
+pub fn deep_document(text: &[u8]) -> Result<Value, ApiError> {
+    json::parse(text, &Limits::call_bounds()).map_err(json_error)
+}
+
 /// A refused document: too large is `AS_E_LIMIT`, not UTF-8 is `AS_E_UTF8`, anything else `AS_E_JSON`.
 pub fn json_error(error: json::JsonError) -> ApiError {
     let code = match error.kind {

@@ -64,4 +64,9 @@ impl Limits {
     pub fn host_bounds() -> crate::json::Bounds {
         crate::json::Bounds { bytes: 16 * 1024 * 1024, depth: 128 }
     }
+
+    /// Bounds of a document with an input or an output in it: deeper than `maxJsonDepth` can be set.
+    pub fn call_bounds() -> crate::json::Bounds {
+        crate::json::Bounds { depth: crate::json::MAX_DEPTH, ..Limits::host_bounds() }
+    }
 }

@@ -62,17 +62,20 @@ pub struct Options {
     pub adapted: Option<Adapted>,
 }
 
+/// What a request may leave out, beside the input.
+const OPTIONAL: [&str; 5] = ["invocationId", "instanceId", "registrationId", "surfaceVersion", "confirmationId"];
+
 /// Longest bound a caller may set: a week.
 const MAX_CALL_MS: u64 = 604_800_000;
 
 impl Request {
     pub fn parse(text: &[u8], max_input_bytes: u64, max_depth: u64) -> Result<Request, ApiError> {
-        let mut value = fields::document(text, None)?;
+        let mut value = fields::deep_document(text)?;
         let mut input = None;
         if let Some(map) = value.as_object_mut() {
             input = map.remove("input");
             // A null member is an absent one, here and in the fingerprint.
-            map.retain(|_, member| !member.is_null());
+            map.retain(|name, member| !(member.is_null() && OPTIONAL.contains(&name.as_str())));
         }
         let mut fields = Fields::new(&value, "", fields::argument)?;
         let mut request = Request {

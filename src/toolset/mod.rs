@@ -124,7 +124,7 @@ impl Toolset {
     /// A result envelope as the provider's tool result.
     pub fn render(&self, format: &[u8], result: &[u8]) -> Result<String, ApiError> {
         let format = Format::parse(format)?;
-        let result = fields::document(result, None)?;
+        let result = fields::deep_document(result)?;
         let wrong = |path: &str, message: &str| fields::argument(path.into(), message.into());
         let text = |name: &'static str| {
             let text = result.get(name).and_then(Value::as_str);
@@ -194,7 +194,7 @@ impl Toolset {
     fn plan(&self, call: &[u8]) -> Result<Plan, ApiError> {
         self.inner.check_open()?;
         let bytes = call.len();
-        let call = format::read_call(fields::document(call, None)?)?;
+        let call = format::read_call(fields::deep_document(call)?)?;
         match self.inner.options.mode {
             Mode::Direct => Ok(Plan::Run(Box::new(self.direct(call, bytes)))),
             Mode::Meta => match meta::verb(&call.name) {

@@ -23,10 +23,12 @@ pub fn run(scenario: Scenario, options: &Options, place: Arc<Mutex<String>>) -> 
     let Scenario { registry, policies, executor, vars, steps } = scenario;
     let before = live()?;
     let host = Arc::new(Host::new(policies, executor, place));
-    let outcome = open(&host, &registry, &vars, options.pull)
+    // What the scenario says of dispatch is part of it; the option speaks for those that say nothing.
+    let pull = registry.get("dispatch").and_then(Json::as_str).map_or(options.pull, |dispatch| dispatch == "pull");
+    let outcome = open(&host, &registry, &vars, pull)
         .and_then(|()| steps.iter().enumerate().try_for_each(|(i, step)| steps::run(&host, i + 1, step)));
     host.enter("closing".into());
-    let outcome = outcome.and(close(&host, options));
+    let outcome = outcome.and(close(&host, options, pull));
     let kept = if options.stuck.load(Ordering::SeqCst) { Ok(()) } else { nothing_left(&host, &before) };
     outcome.and(kept)
 }
@@ -75,7 +77,7 @@ fn config(registry: &Json, pull: bool) -> Json {
 }
 
 /// Closes the registry and gives everything back, whatever goes wrong on the way; the first complaint counts.
-fn close(host: &Arc<Host>, options: &Options) -> Result<(), String> {
+fn close(host: &Arc<Host>, options: &Options, pull: bool) -> Result<(), String> {
     let registry = host.registry();
     let closed = if registry == 0 { Ok(()) } else { abi::registry_close(registry, steps::PATIENCE_MS) };
     if closed.is_err() {
@@ -85,7 +87,7 @@ fn close(host: &Arc<Host>, options: &Options) -> Result<(), String> {
         pump.stop();
     }
     let opened = std::mem::take(&mut host.state().opened);
-    let reported = if options.pull || closed.is_err() { Ok(()) } else { reported_once(&opened) };
+    let reported = if pull || closed.is_err() { Ok(()) } else { reported_once(&opened) };
     let answers = [
         ("as_registry_close", closed),
         ("as_invocation_free", all(opened.invocations.iter().map(|(invocation, _)| abi::invocation_free(*invocation)))),

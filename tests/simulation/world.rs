@@ -746,7 +746,7 @@ impl World {
         if self.disposed {
             return Ok(());
         }
-        let entries = parsed(self.surface.audit_read(self.last_audit).unwrap_or_default().as_bytes());
+        let entries = parsed(self.surface.audit_read(self.last_audit).as_bytes());
         for entry in entries.as_array().into_iter().flatten() {
             self.last_audit = entry["seq"].as_u64().unwrap_or_default();
             let kind = entry["type"].as_str().unwrap_or_default();

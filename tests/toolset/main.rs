@@ -112,6 +112,6 @@ fn question(surface: &Surface) -> Value {
 }
 
 fn audit(surface: &Surface, kind: &str) -> Vec<Value> {
-    let entries: Value = serde_json::from_str(&surface.audit_read(0).unwrap()).unwrap();
+    let entries: Value = serde_json::from_str(&surface.audit_read(0)).unwrap();
     entries.as_array().unwrap().iter().filter(|entry| entry["type"] == kind).cloned().collect()
 }

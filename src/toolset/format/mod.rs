@@ -159,7 +159,7 @@ fn read_arguments(call: &mut ToolCall) {
         call.input = None;
         return;
     }
-    match json::parse(text.as_bytes(), &Limits::host_bounds()) {
+    match json::parse(text.as_bytes(), &Limits::call_bounds()) {
         Ok(value) => call.input = Some(value).filter(|input| !input.is_null()),
         Err(_) => call.unreadable = true,
     }

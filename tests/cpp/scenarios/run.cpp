@@ -89,7 +89,7 @@ void reported_once(const std::vector<Started>& invocations) {
 }
 
 // Closes the registry and gives everything back, whatever goes wrong on the way.
-void close(const std::shared_ptr<Host>& host, Options& options) {
+void close(const std::shared_ptr<Host>& host, Options& options, bool pull) {
   const auto closed = host->registry ? host->registry.close(steps::PATIENCE) : as::result<void>();
   if (!closed) options.stuck = true;
   host->pump.reset();
@@ -97,7 +97,7 @@ void close(const std::shared_ptr<Host>& host, Options& options) {
   host->with([&](State& state) { std::swap(left, state); });
   std::optional<std::string> complaint = std::exchange(left.failure, std::nullopt);
   if (!closed) complaint = std::string("closing: as_registry_close: expected AS_OK, saw ") + closed.error().name();
-  if (!options.pull && closed) also(complaint, [&] { reported_once(left.invocations); });
+  if (!pull && closed) also(complaint, [&] { reported_once(left.invocations); });
   // One that did not close is left behind, since ending it would wait.
   if (!closed) host->registry.release();
   host->registry = as::registry();
@@ -121,13 +121,15 @@ void nothing_left(const std::shared_ptr<Host>& host, const Live& before) {
 void run(const Scenario& scenario, Options& options, const std::shared_ptr<Place>& place) {
   const Live before = live();
   const auto host = std::make_shared<Host>(scenario, place);
+  // What the scenario says of dispatch is part of it; the option speaks for those that say nothing.
+  const bool pull = scenario.registry.get("dispatch") ? scenario.registry.text("dispatch") == "pull" : options.pull;
   std::optional<std::string> complaint;
   also(complaint, [&] {
-    open(host, scenario, options.pull);
+    open(host, scenario, pull);
     for (std::size_t i = 0; i < scenario.steps.size(); ++i) steps::run(host, i + 1, scenario.steps[i]);
   });
   place->set("closing");
-  also(complaint, [&] { close(host, options); });
+  also(complaint, [&] { close(host, options, pull); });
   if (!options.stuck) also(complaint, [&] { nothing_left(host, before); });
   if (complaint) throw Wrong(*complaint);
 }

@@ -17,6 +17,9 @@ def run(scenario: Object, pull: bool, leaks: bool, enter: Callable[[str], None])
     """Raises Wrong with the text of the FAIL line. `leaks` is off once a scenario has hung: what it holds would be counted
     against every later one."""
     before = thunks.kept()
+    # What the scenario says of dispatch is part of it; the option speaks for those that say nothing.
+    dispatch = get(scenario.get("registry"), "dispatch")
+    pull = pull if dispatch is None else dispatch == "pull"
     host = Host(scenario.get("policies"), scenario.get("executor"), enter)
     wrong: Optional[Wrong] = None
     try:

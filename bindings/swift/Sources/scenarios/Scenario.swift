@@ -6,6 +6,8 @@ import CAgentSurface
 enum Scenario {
   static func run(_ scenario: JSON, pull: Bool, place: Guarded<String>, stuck: Guarded<Bool>) throws {
     let before = try live()
+    // What the scenario says of dispatch is part of it; the option speaks for those that say nothing.
+    let pull = scenario["registry"]?["dispatch"].map { $0 == "pull" } ?? pull
     var host: Host? = Host(scenario, place: place)
     weak var left = host
     var outcome = Result { try play(host!, scenario, pull) }
