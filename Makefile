@@ -19,7 +19,7 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios simulate bench size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
+.PHONY: demo test scenarios simulate bench bench-python size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
@@ -36,6 +36,10 @@ simulate: setup
 
 bench: setup
 	@$(CARGO) bench --quiet --bench surface
+	@scripts/python-bench.sh
+
+bench-python: setup
+	@scripts/python-bench.sh
 
 size: setup
 	@python3 scripts/size.py

@@ -86,10 +86,10 @@ test_with() { # test_with PYTHON FIRST?
   fi
   local python=$venv/bin/python
   cd "$PACKAGE" || exit 1
+  check "mypy --strict for Python $version" "$venv/bin/mypy" --python-version "$version" src
+  check "pyright, strict, for Python $version" "$venv/bin/pyright" --pythonversion "$version" --pythonpath "$python"
   if [ "$2" = first ]; then
     check "what is generated" "$python" tools/generate.py --check
-    check "mypy --strict" "$venv/bin/mypy" src
-    check "pyright" "$venv/bin/pyright" --pythonpath "$python"
     check "syntax of Python 3.9" "$python" -c \
       'import ast, pathlib; [ast.parse(p.read_text(encoding="utf-8"), feature_version=(3, 9)) for p in pathlib.Path("src").rglob("*.py")]'
   fi

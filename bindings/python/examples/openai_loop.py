@@ -8,24 +8,9 @@ import asyncio
 import json
 from typing import Any, Dict, List
 
-from agent_surface import Consumer, Surface
+from agent_surface import Consumer
 
-surface = Surface()
-lights = surface.component("house.lights", description="The lights of the house")
-state = {"kitchen": True, "hall": True}
-
-
-@lights.observation()
-def which_are_on() -> List[str]:
-    """The rooms whose light is on."""
-    return [room for room, on in state.items() if on]
-
-
-@lights.action(confirmation="required")
-async def switch_off(room: str) -> bool:
-    """Switch the light of a room off."""
-    state[room] = False
-    return True
+from house import person, state, surface
 
 
 def scripted_model(messages: List[Dict[str, Any]], tools: List[Dict[str, Any]]) -> Dict[str, Any]:
@@ -39,13 +24,6 @@ def scripted_model(messages: List[Dict[str, Any]], tools: List[Dict[str, Any]]) 
         assert any(tool["function"]["name"] == script[turn]["function"]["name"] for tool in tools)  # type: ignore[index]
         return {"role": "assistant", "content": None, "tool_calls": [script[turn]]}
     return {"role": "assistant", "content": f"Done: {messages[-1]['content']}"}
-
-
-async def person() -> None:
-    """Whoever sits in front of the application."""
-    async for confirmation in surface.confirmations:
-        print("a person approves:", confirmation.summary)
-        confirmation.approve(approver="ada")
 
 
 async def main() -> None:
