@@ -41,7 +41,6 @@ impl Scenario {
             }
         }
         check(json.get("name"), Name, "/name", true)?;
-        check(json.get("requirements"), Texts, "/requirements", false)?;
         check(json.get("registry"), Object, "/registry", false)?;
         check(json.get("vars"), Object, "/vars", false)?;
         let Some(list) = json.get("steps") else { return fault("/steps", "missing") };

@@ -67,8 +67,8 @@ pub const STEPS: &[(&str, &[Field])] = &[
             may("as", Name),
             must("request", Document),
             may("consumer", Document),
-            may("timeoutMs", Integer),
-            may("deadlineMs", Integer),
+            may("timeoutMs", Document),
+            may("deadlineMs", Document),
         ],
     ),
     ("await", &[must("invocation", Name)]),
@@ -97,7 +97,7 @@ pub const STEPS: &[(&str, &[Field])] = &[
     ("aborted", &[must("token", Name), may("index", Index)]),
     ("advance", &[must("ms", Integer)]),
     ("set", &[must("var", Name), must("to", Document)]),
-    ("confirm", &[must("id", Text), may("approve", Flag), may("reason", Text)]),
+    ("confirm", &[must("id", Document), may("approve", Flag), may("reason", Document)]),
     ("pending", &[may("as", Name)]),
     ("snapshot", LOOK),
     ("explain", LOOK),
@@ -110,20 +110,26 @@ pub const STEPS: &[(&str, &[Field])] = &[
     ("tools", &[must("toolset", Name), may("format", Text)]),
     (
         "call",
-        &[must("toolset", Name), must("name", Text), may("input", Document), may("toolCallId", Text), may("as", Name)],
+        &[
+            must("toolset", Name),
+            must("name", Document),
+            may("input", Document),
+            may("toolCallId", Document),
+            may("as", Name),
+        ],
     ),
     ("disposeToolset", &[must("toolset", Name)]),
     ("verify", &[must("result", Document), must("request", Document)]),
-    ("outcome", &[may("consumer", Document), must("id", Text)]),
+    ("outcome", &[may("consumer", Document), must("id", Document)]),
     ("closeConsumer", &[must("consumer", Document)]),
     ("dispose", &[]),
 ];
 const LOOK: &[Field] = &[
     may("as", Name),
     may("consumer", Document),
-    may("scope", Texts),
-    may("includeUnavailable", Flag),
-    may("budget", Object),
+    may("scope", Document),
+    may("includeUnavailable", Document),
+    may("budget", Document),
 ];
 const LOG: &[Field] = &[may("mode", Word(&MODES)), may("types", Texts), may("count", Matcher)];
 

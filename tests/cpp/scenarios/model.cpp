@@ -120,7 +120,6 @@ Executor Executor::parse(const Json& json) {
 Scenario Scenario::parse(const Json& json) {
   only_known(json, "", {"name", "requirements", "registry", "policies", "executor", "vars", "steps"}, "a scenario");
   table::check(json.get("name"), {"name", table::Kind::Name, true}, "");
-  table::check(json.get("requirements"), {"requirements", table::Kind::Texts, false}, "");
   table::check(json.get("registry"), {"registry", table::Kind::Object, false}, "");
   table::check(json.get("vars"), {"vars", table::Kind::Object, false}, "");
   const Json* steps = json.get("steps");

@@ -18,8 +18,8 @@ Field must(const char* name, Kind kind) { return {name, kind, true}; }
 Field may(const char* name, Kind kind) { return {name, kind, false}; }
 
 const std::map<std::string, Fields>& steps() {
-  static const Fields look = {may("as", Kind::Name), may("consumer", Kind::Document), may("scope", Kind::Texts),
-                              may("includeUnavailable", Kind::Flag), may("budget", Kind::Object)};
+  static const Fields look = {may("as", Kind::Name), may("consumer", Kind::Document), may("scope", Kind::Document),
+                              may("includeUnavailable", Kind::Document), may("budget", Kind::Document)};
   static const Fields log = {may("mode", Kind::Mode), may("types", Kind::Texts), may("count", Kind::Matcher)};
   static const Fields registration = {must("registration", Kind::Name)};
   static const Fields invocation = {must("invocation", Kind::Name)};
@@ -33,7 +33,7 @@ const std::map<std::string, Fields>& steps() {
       {"swap", {must("registration", Kind::Name), must("handlers", Kind::Scripts)}},
       {"invoke",
        {may("as", Kind::Name), must("request", Kind::Document), may("consumer", Kind::Document),
-        may("timeoutMs", Kind::Integer), may("deadlineMs", Kind::Integer)}},
+        may("timeoutMs", Kind::Document), may("deadlineMs", Kind::Document)}},
       {"await", invocation},
       {"unsettled", invocation},
       {"cancel", invocation},
@@ -46,7 +46,7 @@ const std::map<std::string, Fields>& steps() {
       {"aborted", {must("token", Kind::Name), may("index", Kind::Index)}},
       {"advance", {must("ms", Kind::Integer)}},
       {"set", {must("var", Kind::Name), must("to", Kind::Document)}},
-      {"confirm", {must("id", Kind::Text), may("approve", Kind::Flag), may("reason", Kind::Text)}},
+      {"confirm", {must("id", Kind::Document), may("approve", Kind::Flag), may("reason", Kind::Document)}},
       {"pending", {may("as", Kind::Name)}},
       {"snapshot", look},
       {"explain", look},
@@ -58,11 +58,11 @@ const std::map<std::string, Fields>& steps() {
       {"toolset", {may("as", Kind::Name), may("options", Kind::Document)}},
       {"tools", {must("toolset", Kind::Name), may("format", Kind::Text)}},
       {"call",
-       {must("toolset", Kind::Name), must("name", Kind::Text), may("input", Kind::Document), may("toolCallId", Kind::Text),
+       {must("toolset", Kind::Name), must("name", Kind::Document), may("input", Kind::Document), may("toolCallId", Kind::Document),
         may("as", Kind::Name)}},
       {"disposeToolset", {must("toolset", Kind::Name)}},
       {"verify", {must("result", Kind::Document), must("request", Kind::Document)}},
-      {"outcome", {may("consumer", Kind::Document), must("id", Kind::Text)}},
+      {"outcome", {may("consumer", Kind::Document), must("id", Kind::Document)}},
       {"closeConsumer", {must("consumer", Kind::Document)}},
       {"dispose", {}},
   };

@@ -36,7 +36,7 @@ def _may(name: str, kind: Kind) -> Field:
 
 
 _PHASES = ("onDiscovery", "onAuthorize", "onInvoke", "onResult", "discovery", "authorize", "invoke", "result")
-_LOOK = [_may("as", "name"), _may("consumer", "any"), _may("scope", "texts"), _may("includeUnavailable", "flag"), _may("budget", "object")]
+_LOOK = [_may("as", "name"), _may("consumer", "any"), _may("scope", "any"), _may("includeUnavailable", "any"), _may("budget", "any")]
 _LOG = [_may("mode", ("exact", "subsequence")), _may("types", "texts"), _may("count", "matcher")]
 
 STEPS: Dict[str, List[Field]] = {
@@ -46,8 +46,8 @@ STEPS: Dict[str, List[Field]] = {
     "invalidate": [_must("registration", "name")],
     "unregister": [_must("registration", "name")],
     "swap": [_must("registration", "name"), _must("handlers", "scripts")],
-    "invoke": [_may("as", "name"), _must("request", "any"), _may("consumer", "any"), _may("timeoutMs", "integer"),
-               _may("deadlineMs", "integer")],
+    "invoke": [_may("as", "name"), _must("request", "any"), _may("consumer", "any"), _may("timeoutMs", "any"),
+               _may("deadlineMs", "any")],
     "await": [_must("invocation", "name")],
     "unsettled": [_must("invocation", "name")],
     "cancel": [_must("invocation", "name")],
@@ -56,7 +56,7 @@ STEPS: Dict[str, List[Field]] = {
     "aborted": [_must("token", "name"), _may("index", "index")],
     "advance": [_must("ms", "integer")],
     "set": [_must("var", "name"), _must("to", "any")],
-    "confirm": [_must("id", "text"), _may("approve", "flag"), _may("reason", "text")],
+    "confirm": [_must("id", "any"), _may("approve", "flag"), _may("reason", "any")],
     "pending": [_may("as", "name")],
     "snapshot": _LOOK,
     "explain": _LOOK,
@@ -67,10 +67,10 @@ STEPS: Dict[str, List[Field]] = {
     "contexts": [_must("policy", "name"), _may("phase", _PHASES)],
     "toolset": [_may("as", "name"), _may("options", "any")],
     "tools": [_must("toolset", "name"), _may("format", "text")],
-    "call": [_must("toolset", "name"), _must("name", "text"), _may("input", "any"), _may("toolCallId", "text"), _may("as", "name")],
+    "call": [_must("toolset", "name"), _must("name", "any"), _may("input", "any"), _may("toolCallId", "any"), _may("as", "name")],
     "disposeToolset": [_must("toolset", "name")],
     "verify": [_must("result", "any"), _must("request", "any")],
-    "outcome": [_may("consumer", "any"), _must("id", "text")],
+    "outcome": [_may("consumer", "any"), _must("id", "any")],
     "closeConsumer": [_must("consumer", "any")],
     "dispose": [],
 }  # fmt: skip
@@ -88,7 +88,6 @@ def validate(scenario: Json) -> None:
         if key not in known:
             raise Fault(join("", key), "unknown field of a scenario")
     _field(scenario, "name", "name", True)
-    _field(scenario, "requirements", "texts")
     _field(scenario, "registry", "object")
     _field(scenario, "vars", "object")
     if not isinstance(scenario, Object) or not scenario.has("steps"):

@@ -28,17 +28,17 @@ enum Page {
     case "invalidate", "unregister": [must("registration", .name)]
     case "swap": [must("registration", .name), must("handlers", .scripts)]
     case "invoke":
-      [may("as", .name), must("request", .document), may("consumer", .document), may("timeoutMs", .integer), may("deadlineMs", .integer)]
+      [may("as", .name), must("request", .document), may("consumer", .document), may("timeoutMs", .document), may("deadlineMs", .document)]
     case "await", "unsettled", "cancel": [must("invocation", .name)]
     case "finish": [must("token", .name), may("index", .index), may("return", .document), may("reject", .document), may("fail", .text)]
     case "decide": [must("token", .name), may("index", .index), may("allow", .flag), may("deny", .document), may("confirm", .summary)]
     case "aborted": [must("token", .name), may("index", .index)]
     case "advance": [must("ms", .integer)]
     case "set": [must("var", .name), must("to", .document)]
-    case "confirm": [must("id", .text), may("approve", .flag), may("reason", .text)]
+    case "confirm": [must("id", .document), may("approve", .flag), may("reason", .document)]
     case "pending": [may("as", .name)]
     case "snapshot", "explain":
-      [may("as", .name), may("consumer", .document), may("scope", .texts), may("includeUnavailable", .flag), may("budget", .object)]
+      [may("as", .name), may("consumer", .document), may("scope", .document), may("includeUnavailable", .document), may("budget", .document)]
     case "version", "dispose": []
     case "events", "audit": [may("mode", .word(["exact", "subsequence"])), may("types", .texts), may("count", .matcher)]
     case "calls": [must("handler", .name)]
@@ -46,10 +46,10 @@ enum Page {
     case "toolset": [may("as", .name), may("options", .document)]
     case "tools": [must("toolset", .name), may("format", .text)]
     case "call":
-      [must("toolset", .name), must("name", .text), may("input", .document), may("toolCallId", .text), may("as", .name)]
+      [must("toolset", .name), must("name", .document), may("input", .document), may("toolCallId", .document), may("as", .name)]
     case "disposeToolset": [must("toolset", .name)]
     case "verify": [must("result", .document), must("request", .document)]
-    case "outcome": [may("consumer", .document), must("id", .text)]
+    case "outcome": [may("consumer", .document), must("id", .document)]
     case "closeConsumer": [must("consumer", .document)]
     default: nil
     }
@@ -58,7 +58,6 @@ enum Page {
   static func check(_ scenario: JSON) throws {
     try known(scenario, ["name", "requirements", "registry", "policies", "executor", "vars", "steps"], "", "a scenario")
     try check(scenario["name"], .name, "/name", required: true)
-    try check(scenario["requirements"], .texts, "/requirements")
     for field in ["registry", "vars"] { try check(scenario[field], .object, "/" + field) }
     guard let list = scenario["steps"] else { throw fault("/steps", "missing") }
     for (name, policy) in try members(scenario["policies"] ?? [:], "/policies") { try check(policy: policy, join("/policies", name)) }
