@@ -59,6 +59,14 @@ need_venv() { # Debian keeps it in a package of its own
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq >/dev/null && apt-get install -y -qq python3-venv >/dev/null
 }
 
+sdist() { # sdist VENV: the source distribution holds a crate that compiles
+  rm -rf "$BUILD/sdist"
+  "$1/bin/pip" install -q --disable-pip-version-check hatchling &&
+    "$1/bin/python" -m hatchling build -t sdist -d "$BUILD/sdist" &&
+    tar -xzf "$BUILD"/sdist/*.tar.gz -C "$BUILD/sdist" &&
+    cargo check --quiet --target-dir "$BUILD/sdist-target" --manifest-path "$BUILD"/sdist/agent_surface-*/crate/Cargo.toml
+}
+
 without_pypi() { # everything that needs only the standard library
   local programs="import sys; sys.path.insert(0, '.'); import programs; print(*programs.PROGRAMS)"
   echo "WARNING: PyPI cannot be reached. No wheel, no type checks, no pytest here: only scenarios and whole programs are run."
@@ -90,6 +98,7 @@ test_with() { # test_with PYTHON FIRST?
   check "pyright, strict, for Python $version" "$venv/bin/pyright" --pythonversion "$version" --pythonpath "$python"
   if [ "$2" = first ]; then
     check "what is generated" "$python" tools/generate.py --check
+    check "the source distribution" sdist "$venv"
     check "syntax of Python 3.9" "$python" -c \
       'import ast, pathlib; [ast.parse(p.read_text(encoding="utf-8"), feature_version=(3, 9)) for p in pathlib.Path("src").rglob("*.py")]'
   fi
