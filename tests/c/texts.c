@@ -89,9 +89,9 @@ TEST(json_nested_too_deep) {
   memset(deep, '[', DEPTH);
   memset(deep + DEPTH, ']', DEPTH);
   deep[2 * DEPTH] = 0;
-  CHECK_CODE(AS_OK, as_canonical_json((const uint8_t *)deep + DEPTH - 128, 256, &out, NULL));
+  CHECK_CODE(AS_OK, as_canonical_json((const uint8_t *)deep + DEPTH - 512, 1024, &out, NULL));
   as_blob_free(&out);
-  REFUSED(AS_E_JSON, "", as_canonical_json((const uint8_t *)deep + DEPTH - 129, 258, &out, &err));
+  REFUSED(AS_E_JSON, "", as_canonical_json((const uint8_t *)deep + DEPTH - 513, 1026, &out, &err));
   REFUSED(AS_E_JSON, "", as_canonical_json(TEXT(deep), &out, &err));
   REFUSED(AS_E_JSON, "", as_canonical_json((const uint8_t *)deep, DEPTH, &out, &err)); /* never closed */
   free(deep);
