@@ -211,7 +211,7 @@ SIMULATION = "cargo test --profile simulation --features faults --test simulatio
 
 PARTS = [
     ("format", lambda: check("cargo fmt --check")),
-    ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings")),
+    ("lint", lambda: check("cargo clippy --all-targets --all-features -- -D warnings && cargo clippy --lib --no-default-features -- -D warnings")),
     ("Rust tests", lambda: counted("cargo test --no-fail-fast")),
     ("spans, with the tracing feature", lambda: counted("cargo test --features tracing --test tracing")),
     ("models, in many orders of their threads", lambda: counted("cargo test --features models --lib models::")),
@@ -244,6 +244,7 @@ PARTS = [
     ("scenarios on arm64 Linux, emulated", lambda: arm64("cpp-scenarios", "spec/scenarios/*.json")),
     ("scenarios on arm64 Linux, emulated, pull dispatch", lambda: arm64("cpp-scenarios", "--dispatch pull spec/scenarios/*.json")),
     ("memory, threads and wake-ups of idle registries", lambda: built("build/release/idle", "build/release/idle")),
+    ("sizes", lambda: counted("python3 scripts/size.py")),
     ("the example's account", demo),
     ("the README's quick start", quick_start),
 ]
