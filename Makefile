@@ -3,7 +3,7 @@
 #
 # Both install what a fresh Debian machine lacks, or say what to install. Further: scenarios [FILES="a.json b.json"],
 # simulate [N=programs] [SEED=first], bench, toolchains (for Swift and the mobile targets, which make test skips where they are
-# not), arm64, size, fmt, lint, header and conformance (rewrite what is generated), clean.
+# not), arm64, tsan, size, fmt, lint, header and conformance (rewrite what is generated), clean.
 
 CARGO ?= cargo
 CFLAGS ?= -O1 -g
@@ -19,7 +19,7 @@ EXAMPLE = $(wildcard examples/*.c)
 C_TESTS = $(filter-out tests/c/sanitizer_works.c tests/c/header_twice.c,$(wildcard tests/c/*.c))
 C_HEADERS = $(wildcard include/*.h examples/*.h tests/c/*.h)
 
-.PHONY: demo test scenarios simulate bench bench-python size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64
+.PHONY: demo test scenarios simulate bench bench-python size fmt lint header conformance setup setup-tests toolchains clean library-release library-debug cpp arm64 tsan
 
 demo: setup build/release/fleet
 	@build/release/fleet examples/fleet-calls.jsonl
@@ -33,6 +33,10 @@ scenarios: setup
 
 simulate: setup
 	@$(CARGO) test --quiet --profile simulation --features faults --test simulation -- --programs $(or $(N),20000) --seed $(or $(SEED),1)
+
+# Where Rust's own source is (rustup component add rust-src); minutes to build, minutes to run.
+tsan: setup
+	@scripts/tsan.sh
 
 bench: setup
 	@$(CARGO) bench --quiet --bench surface

@@ -771,3 +771,24 @@ fn in_the_child(inherited: as_registry, registration: as_registration) -> bool {
     let works = invoke_wait(registry, request("go")).is_ok_and(|said| said["output"] == 1);
     told && code == AS_OK && works && close(registry, PATIENCE_MS) == AS_OK && seen.destroyed.get() == 1
 }
+
+/// The library reads a text that another thread writes: `scripts/tsan.sh` must be told so, or else it sees nothing.
+#[test]
+#[ignore = "a race on purpose"]
+fn a_race_inside_the_library() {
+    let text = Box::leak(Box::new(*b"[1,2,3]"));
+    let at = text.as_mut_ptr() as usize;
+    let reads = thread::spawn(move || {
+        for _ in 0..1000 {
+            let mut out = as_blob::default();
+            assert_eq!(unsafe { as_canonical_json(at as *const u8, 7, &mut out, null_mut()) }, AS_OK);
+            take(&mut out);
+        }
+    });
+    for _ in 0..1000 {
+        // SAFETY: none; it is the race.
+        unsafe { *(at as *mut u8).add(1) = b'4' };
+        thread::yield_now();
+    }
+    reads.join().unwrap();
+}
