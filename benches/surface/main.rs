@@ -18,6 +18,9 @@ type Part = (&'static str, fn() -> Vec<Row>);
 fn main() {
     let parts: &[Part] = &[("calls", calls::run), ("reading", reading::run), ("crowd", crowd::run)];
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    if chosen == [crowd::PENDING] {
+        return crowd::pend();
+    }
     let rows = parts
         .iter()
         .filter(|(name, _)| chosen.is_empty() || chosen.iter().any(|word| name.starts_with(word.as_str())))

@@ -60,6 +60,8 @@ pub struct Options {
     pub traceparent: Option<String>,
     pub reach: Option<Arc<Reach>>,
     pub adapted: Option<Adapted>,
+    /// How much host code the call is nested in, on whatever threads.
+    pub depth: usize,
 }
 
 /// What a request may leave out, beside the input.
@@ -124,13 +126,22 @@ impl Options {
             traceparent: traceparent(&mut fields)?,
             reach: None,
             adapted: None,
+            depth: 0,
         };
         fields.finish()?;
         Ok(options)
     }
 
     pub fn new(consumer: Arc<Consumer>) -> Options {
-        Options { consumer, timeout_ms: None, deadline_ms: None, traceparent: None, reach: None, adapted: None }
+        Options {
+            consumer,
+            timeout_ms: None,
+            deadline_ms: None,
+            traceparent: None,
+            reach: None,
+            adapted: None,
+            depth: 0,
+        }
     }
 }
 

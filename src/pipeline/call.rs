@@ -15,6 +15,7 @@ use crate::catalog::Target;
 use crate::fault;
 use crate::json;
 use crate::model::error::Retry;
+use crate::model::request::Options;
 use crate::model::{ApiError, Code, ErrorCode, ErrorPayload, time};
 use crate::observe::{Bound, CallIds, Entry};
 use crate::runtime::clock::Instant;
@@ -45,6 +46,8 @@ pub struct Call {
     pub started: Instant,
     /// When the first caller wants it to have ended, all phases included.
     pub deadline: Option<Instant>,
+    /// How much host code it is nested in.
+    pub depth: usize,
     engine: Weak<Engine>,
     state: Mutex<State>,
 }
@@ -85,7 +88,7 @@ impl Call {
         number: u64,
         ids: Arc<CallIds>,
         fingerprint: Fingerprint,
-        deadline_ms: Option<u64>,
+        options: &Options,
         caller: Arc<Caller>,
     ) -> Arc<Call> {
         let signal = Signal::new(ids.invocation_id.clone());
@@ -96,7 +99,8 @@ impl Call {
             fingerprint,
             signal,
             started,
-            deadline: deadline_ms.map(|ms| started.saturating_add(ms)),
+            deadline: options.deadline_ms.map(|ms| started.saturating_add(ms)),
+            depth: options.depth,
             engine: Arc::downgrade(engine),
             state: Mutex::new(State { callers: vec![caller], ..State::default() }),
         })

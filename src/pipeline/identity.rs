@@ -244,7 +244,7 @@ pub fn identify(
     }
     let key = key(&options.consumer.key, &invocation_id);
     let admit = || {
-        let call = Call::new(engine, number, ids.clone(), fingerprint, options.deadline_ms, caller.clone());
+        let call = Call::new(engine, number, ids.clone(), fingerprint, options, caller.clone());
         admit(engine, call, caller)
     };
     match engine.dedupe.claim(&key, engine.clock.now(), admit) {

@@ -56,10 +56,11 @@ impl Surface {
         if dispatcher.pull.is_some() || local::looking(dispatcher) {
             return Err(would_deadlock());
         }
-        if local::depth() >= local::MAX_FRAMES {
+        let ancestors = local::stacked_calls(dispatcher);
+        options.depth = self.depth(&ancestors);
+        if options.depth >= local::MAX_FRAMES {
             return Err(ApiError::new(Code::Limit, format!("Calls nest at most {} deep.", local::MAX_FRAMES)));
         }
-        let ancestors = local::stacked_calls(dispatcher);
         self.inherit_deadline(&ancestors, &mut options);
         let number = engine.next_number();
         let caller = Caller::new(None);
@@ -84,6 +85,13 @@ impl Surface {
             local::drain();
         }
         result
+    }
+
+    /// How much host code a call made here is nested in. A call that this thread stands on may have come to it from
+    /// another thread, which was too busy, and be nested in what is there.
+    fn depth(&self, ancestors: &[u64]) -> usize {
+        let beneath = ancestors.iter().filter_map(|number| Some(self.engine.flight(*number)?.depth + 1)).max();
+        beneath.unwrap_or(0).max(local::depth())
     }
 
     /// A call inside another one ends with it at the latest.
