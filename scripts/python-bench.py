@@ -14,9 +14,9 @@ import time
 from typing import Any, Awaitable, Callable, Dict, List
 
 README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
-ROUNDS = 150
-CALLS = 20
-WARM_UP = 10
+ROUNDS = 40
+CALLS = 200
+WARM_UP = 20
 
 loop = asyncio.new_event_loop()
 # By name: makes so many calls, and answers how many seconds one took.

@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
 venv=build/python/venv-bench-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 if [ -z "${AGENT_SURFACE_LIBRARY:-}" ]; then
-  cargo build --quiet --release --lib
-  export AGENT_SURFACE_LIBRARY=${CARGO_TARGET_DIR:-$PWD/target}/release/libagent_surface.so
+  make --no-print-directory library-release
+  export AGENT_SURFACE_LIBRARY=$PWD/build/release/libagent_surface.so
 fi
 [ -x "$venv/bin/python" ] || "$PYTHON" -m venv "$venv"
 "$venv/bin/python" -c 'import agents, mcp' 2>/dev/null || "$venv/bin/pip" install -q --disable-pip-version-check openai-agents mcp ||
