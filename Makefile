@@ -75,7 +75,7 @@ clean:
 
 # ---- the library, as a program finds it ----------------------------------------------------------------------------------
 
-# Without the Rust library beside them, which cargo cannot optimize across crates, the C libraries are a fifth smaller.
+# Without the Rust library beside them, since only then does cargo optimize across crates.
 library-release:
 	@$(CARGO) rustc --quiet --release --lib --crate-type cdylib,staticlib
 	@scripts/place.sh target/release build/release $(ABI)

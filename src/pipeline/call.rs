@@ -112,7 +112,7 @@ impl Call {
     }
 
     pub fn interrupt(&self, interrupt: Interrupt) {
-        let Some(engine) = self.engine.upgrade() else { return };
+        let Some(engine) = self.engine() else { return };
         let (waker, replies) = {
             let mut state = self.state.lock();
             let navigates = state.begun && state.target.as_ref().is_some_and(is_navigation);
@@ -292,7 +292,7 @@ impl Call {
 
     /// A caller goes, with `error`. Where it is the last, `takes_along` ends the call with it.
     fn detach(&self, caller: &Arc<Caller>, takes_along: bool, error: impl FnOnce(&Call) -> ErrorPayload) {
-        let engine = self.engine.upgrade();
+        let engine = self.engine();
         // While the call is under way the registry is not closed, nor is it until this caller has its result.
         let _busy = engine.as_ref().map(|engine| engine.dispatcher.hold());
         let ends = {
@@ -350,7 +350,7 @@ fn is_navigation(target: &Target) -> bool {
 impl Late for Call {
     /// What a handler answered after its call was over: audited, kept, and never the result.
     fn late(&self, answer: Answer) {
-        let Some(engine) = self.engine.upgrade() else { return };
+        let Some(engine) = self.engine() else { return };
         let Some(target) = self.target() else { return };
         let invalid = |_| ErrorPayload::execution_failed("output-invalid");
         let outcome = envelope::handler_outcome(answer)

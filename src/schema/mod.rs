@@ -21,7 +21,6 @@ mod validate;
 pub use compile::reference_pointer;
 pub use cut::cut;
 pub use numeric::compare;
-pub use pattern::Pattern;
 
 use crate::json::Value;
 use compile::Compiled;
@@ -30,6 +29,22 @@ use std::sync::Arc;
 
 /// Issues in one answer.
 pub const MAX_ISSUES: usize = 32;
+
+/// A pattern on its own, for conditions on values.
+#[derive(Clone, Debug)]
+pub struct Pattern(pattern::Regex);
+
+impl Pattern {
+    /// `None` where it does not compile for the linear-time engine, or the library has none.
+    pub fn compile(pattern: &str) -> Option<Pattern> {
+        pattern::compile(pattern).ok().map(Pattern)
+    }
+
+    /// Whether the pattern is found anywhere in the text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}
 
 /// A schema that passed the gate, compiled. A clone is a reference.
 #[derive(Clone)]

@@ -14,18 +14,3 @@ impl Regex {
 pub(super) fn compile(_pattern: &str) -> Result<Regex, &'static str> {
     Err("Leave patterns out, or build the library with its feature `patterns`.")
 }
-
-/// There is none.
-#[derive(Clone, Debug)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// Always `None`.
-    pub fn compile(pattern: &str) -> Option<Pattern> {
-        compile(pattern).ok().map(Pattern)
-    }
-
-    pub fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-}

@@ -24,22 +24,6 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, &'static str> {
     RegexBuilder::new(&rewritten).size_limit(MAX_PROGRAM).build().map_err(|_| refused)
 }
 
-/// A pattern on its own, for conditions on values.
-#[derive(Clone, Debug)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// `None` where it does not compile for the linear-time engine.
-    pub fn compile(pattern: &str) -> Option<Pattern> {
-        compile(pattern).ok().map(Pattern)
-    }
-
-    /// Whether the pattern is found anywhere in the text.
-    pub fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-}
-
 /// A set of code points as inclusive ranges, in any order.
 type Set = Vec<(u32, u32)>;
 
